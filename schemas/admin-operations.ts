@@ -65,20 +65,20 @@ const profiles = `${acquirer}/softposconfigs`;
 const linkCallback = `${acquirer}/integrators/{id}/callbacks/links`;
 
 /** What the operations of one kind of settings read and return. */
-interface SettingsParts<Path extends SettingsPath, Body extends z.ZodType, Answer extends z.ZodType> {
+interface SettingsParts<Path extends SettingsPath, Body extends z.ZodType, ResponseType extends z.ZodType> {
   /** The path of one entry. */
   readonly params: Path;
   readonly body: Body;
   /** An entry, as it is listed and shown. */
-  readonly answer: Answer;
+  readonly response: ResponseType;
 }
 
 type SettingsPath = typeof acquirerPath & z.ZodObject<{ id: z.ZodType<number | string> }>;
 
 /** List, add, show and remove for one kind of settings, under `/acquirers/{acquirerId}/<name>`. */
-function settingsAt<Path extends SettingsPath, Body extends z.ZodType, Answer extends z.ZodType>(
+function settingsAt<Path extends SettingsPath, Body extends z.ZodType, ResponseType extends z.ZodType>(
   name: string,
-  { params, body, answer }: SettingsParts<Path, Body, Answer>,
+  { params, body, response }: SettingsParts<Path, Body, ResponseType>,
 ) {
   const all = `${acquirer}/${name}`;
   const one = `${all}/{id}`;
@@ -86,11 +86,11 @@ function settingsAt<Path extends SettingsPath, Body extends z.ZodType, Answer ex
     list: get(all, 'key', {
       params: acquirerPath,
       query: pageOf(params.shape.id as Path['shape']['id']),
-      answer: z.array(answer),
+      response: z.array(response),
     }),
-    add: create(all, 'key', { params: acquirerPath, body, answer }),
-    show: get(one, 'key', { params, answer }),
-    remove: remove(one, 'key', { params, answer: nothing }),
+    add: create(all, 'key', { params: acquirerPath, body, response }),
+    show: get(one, 'key', { params, response }),
+    remove: remove(one, 'key', { params, response: nothing }),
   };
 }
 
@@ -98,13 +98,13 @@ function settingsAt<Path extends SettingsPath, Body extends z.ZodType, Answer ex
 function changeableAt<
   Path extends SettingsPath,
   Body extends z.ZodType,
-  Answer extends z.ZodType,
+  ResponseType extends z.ZodType,
   Change extends z.ZodType,
   Method extends 'PATCH' | 'PUT',
->(name: string, parts: SettingsParts<Path, Body, Answer>, method: Method, body: Change) {
-  const { params, answer } = parts;
+>(name: string, parts: SettingsParts<Path, Body, ResponseType>, method: Method, body: Change) {
+  const { params, response } = parts;
   const path = `${acquirer}/${name}/{id}`;
-  const change = { method, path, shows: 'key' as const, params, body, answer };
+  const change = { method, path, shows: 'key' as const, params, body, response };
   return { ...settingsAt(name, parts), change };
 }
 
@@ -115,43 +115,48 @@ function changeableAt<
 export const SETTINGS = {
   integrators: changeableAt(
     'integrators',
-    { params: integratorPath, body: newIntegrator, answer: storedIntegrator },
+    { params: integratorPath, body: newIntegrator, response: storedIntegrator },
     'PATCH',
     integratorChange,
   ),
   merchants: changeableAt(
     'merchants',
-    { params: merchantPath, body: newMerchant, answer: storedMerchant },
+    { params: merchantPath, body: newMerchant, response: storedMerchant },
     'PATCH',
     merchantChange,
   ),
   terminals: changeableAt(
     'terminals',
-    { params: terminalPath, body: newTerminal, answer: storedTerminal },
+    { params: terminalPath, body: newTerminal, response: storedTerminal },
     'PATCH',
     terminalChange,
   ),
   blockedDevices: settingsAt('blocked-devices', {
     params: blockedDevicePath,
     body: newBlockedDevice,
-    answer: storedBlockedDevice,
+    response: storedBlockedDevice,
   }),
   attesters: changeableAt(
     'attesters',
-    { params: attesterPath, body: newAttester, answer: storedAttester },
+    { params: attesterPath, body: newAttester, response: storedAttester },
     'PATCH',
     attesterChange,
   ),
-  apiKeys: settingsAt('keys', { params: apiKeyPath, body: newApiKey, answer: storedApiKey }),
-  users: changeableAt('users', { params: portalUserPath, body: newUser, answer: storedUser }, 'PATCH', userChange),
-  issuerKeys: settingsAt('issuer-keys', { params: issuerKeyPath, body: newIssuerKey, answer: storedIssuerKey }),
+  apiKeys: settingsAt('keys', { params: apiKeyPath, body: newApiKey, response: storedApiKey }),
+  users: changeableAt('users', { params: portalUserPath, body: newUser, response: storedUser }, 'PATCH', userChange),
+  issuerKeys: settingsAt('issuer-keys', { params: issuerKeyPath, body: newIssuerKey, response: storedIssuerKey }),
   processors: changeableAt(
     'processors',
-    { params: processorPath, body: processorSettings, answer: storedProcessor },
+    { params: processorPath, body: processorSettings, response: storedProcessor },
     'PUT',
     processorChange,
   ),
-  routes: changeableAt('routes', { params: routePath, body: routeSettings, answer: storedRoute }, 'PUT', routeSettings),
+  routes: changeableAt(
+    'routes',
+    { params: routePath, body: routeSettings, response: storedRoute },
+    'PUT',
+    routeSettings,
+  ),
 } as const;
 
 const { integrators, merchants, terminals, blockedDevices, attesters, apiKeys, users, issuerKeys, processors, routes } =
@@ -159,16 +164,16 @@ const { integrators, merchants, terminals, blockedDevices, attesters, apiKeys, u
 
 /** Operations on acquirers and on their settings, by operationId. */
 export const ADMIN_OPERATIONS = {
-  listAcquirers: get('/acquirers', 'key', { query: pageOf(numberInPath), answer: z.array(storedAcquirer) }),
-  addAcquirer: create('/acquirers', 'key', { body: newAcquirer, answer: storedAcquirer }),
-  showAcquirer: get(acquirer, 'key', { params: acquirerPath, answer: storedAcquirer }),
-  changeAcquirer: patch(acquirer, 'key', { params: acquirerPath, body: acquirerChange, answer: storedAcquirer }),
+  listAcquirers: get('/acquirers', 'key', { query: pageOf(numberInPath), response: z.array(storedAcquirer) }),
+  addAcquirer: create('/acquirers', 'key', { body: newAcquirer, response: storedAcquirer }),
+  showAcquirer: get(acquirer, 'key', { params: acquirerPath, response: storedAcquirer }),
+  changeAcquirer: patch(acquirer, 'key', { params: acquirerPath, body: acquirerChange, response: storedAcquirer }),
   listChanges: get(`${acquirer}/audit`, 'key', {
     params: acquirerPath,
     query: changePage,
-    answer: z.array(recordedChange),
+    response: z.array(recordedChange),
   }),
-  listChangesOfInstallation: get('/audit', 'key', { query: changePage, answer: z.array(recordedChange) }),
+  listChangesOfInstallation: get('/audit', 'key', { query: changePage, response: z.array(recordedChange) }),
   listIntegrators: integrators.list,
   addIntegrator: integrators.add,
   showIntegrator: integrators.show,
@@ -194,23 +199,23 @@ export const ADMIN_OPERATIONS = {
   changeAttester: attesters.change,
   removeAttester: attesters.remove,
   listApiKeys: apiKeys.list,
-  makeApiKey: { ...apiKeys.add, answer: createdApiKey },
+  makeApiKey: { ...apiKeys.add, response: createdApiKey },
   showApiKey: apiKeys.show,
   removeApiKey: apiKeys.remove,
   rotateApiKey: create(`${apiKeys.show.path}/rotate`, 'key', {
     params: apiKeyPath,
     body: apiKeyRotation,
-    answer: createdApiKey,
+    response: createdApiKey,
   }),
   listPortalUsers: users.list,
-  addPortalUser: { ...users.add, answer: createdUser },
+  addPortalUser: { ...users.add, response: createdUser },
   showPortalUser: users.show,
   changePortalUser: users.change,
   removePortalUser: users.remove,
   resetPasswordOfPortalUser: create(`${users.show.path}/password`, 'key', {
     params: portalUserPath,
     body: newPassword,
-    answer: madePassword,
+    response: madePassword,
   }),
   listIssuerKeys: issuerKeys.list,
   addIssuerKey: issuerKeys.add,
@@ -226,33 +231,33 @@ export const ADMIN_OPERATIONS = {
   showRoute: routes.show,
   changeRoute: routes.change,
   removeRoute: routes.remove,
-  getCallbackUrlOfLinks: get(linkCallback, 'key', { params: integratorPath, answer: callback }),
+  getCallbackUrlOfLinks: get(linkCallback, 'key', { params: integratorPath, response: callback }),
   setCallbackUrlOfLinks: put(linkCallback, 'key', {
     params: integratorPath,
     body: callbackRegistration,
-    answer: empty,
+    response: empty,
   }),
-  removeCallbackUrlOfLinks: remove(linkCallback, 'key', { params: integratorPath, answer: nothing }),
+  removeCallbackUrlOfLinks: remove(linkCallback, 'key', { params: integratorPath, response: nothing }),
   makeSecretForWebhooksOfLinks: create(`${linkCallback}/secret`, 'key', {
     params: integratorPath,
     body: secretRotation,
-    answer: callbackSecret,
+    response: callbackSecret,
   }),
   createTerminalProfile: create(profiles, 'key', {
     params: acquirerPath,
     body: newTerminalProfile,
-    answer: storedTerminalProfile,
+    response: storedTerminalProfile,
   }),
   listTerminalProfiles: get(profiles, 'key', {
     params: acquirerPath,
     query: profilePage,
-    answer: z.array(storedTerminalProfile),
+    response: z.array(storedTerminalProfile),
   }),
-  showTerminalProfile: get(`${profiles}/{profile}`, 'key', { params: profilePath, answer: storedTerminalProfile }),
+  showTerminalProfile: get(`${profiles}/{profile}`, 'key', { params: profilePath, response: storedTerminalProfile }),
   updateTerminalProfile: put(`${profiles}/{profile}`, 'key', {
     params: profilePath,
     body: terminalProfileChange,
-    answer: storedTerminalProfile,
+    response: storedTerminalProfile,
   }),
-  deleteTerminalProfile: remove(`${profiles}/{profile}`, 'key', { params: profilePath, answer: nothing }),
+  deleteTerminalProfile: remove(`${profiles}/{profile}`, 'key', { params: profilePath, response: nothing }),
 } as const satisfies Record<string, Operation>;

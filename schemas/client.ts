@@ -5,7 +5,7 @@
  *     const client = createClient({ baseUrl: 'https://tap.example', credentials: { apiKey } });
  *     const { url } = await client.createApplink({ body: { merchantId: 1001, ... } });
  *
- * If you use another HTTP client, use `requestOf` and `answerOf`: they build requests and read responses without
+ * If you use another HTTP client, use `requestOf` and `responseOf`: they build requests and read responses without
  * sending.
  */
 import type { z } from 'zod';
@@ -44,14 +44,14 @@ export type RequestOf<Name extends OperationName> = RowParts<Operations[Name]>;
  * The result of a method, without fields that this version does not know.
  *
  * @example
- * const page: AnswerOf<'listTransactions'> = await client.listTransactions();
+ * const page: ResponseOf<'listTransactions'> = await client.listTransactions();
  */
-export type AnswerOf<Name extends OperationName> = z.output<Operations[Name]['answer']>;
+export type ResponseOf<Name extends OperationName> = z.output<Operations[Name]['response']>;
 
 type Method<Name extends OperationName> =
   Record<never, never> extends RequestOf<Name>
-    ? (request?: RequestOf<Name>, options?: CallOptions) => Promise<AnswerOf<Name>>
-    : (request: RequestOf<Name>, options?: CallOptions) => Promise<AnswerOf<Name>>;
+    ? (request?: RequestOf<Name>, options?: CallOptions) => Promise<ResponseOf<Name>>
+    : (request: RequestOf<Name>, options?: CallOptions) => Promise<ResponseOf<Name>>;
 
 export type Client = { readonly [Name in OperationName]: Method<Name> };
 
@@ -115,7 +115,7 @@ export interface RawRequest {
 }
 
 /** A response from any HTTP client. */
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number;
   readonly text: string;
   /** The header Retry-After. */
@@ -163,12 +163,12 @@ export class ProblemError extends Error {
 }
 
 /** A response that does not belong to this API: it comes from an intermediary or another version. */
-export class AnswerError extends Error {
+export class ResponseError extends Error {
   readonly status: number;
 
   constructor(status: number, options?: ErrorOptions) {
     super(`The response with status ${status} does not match this API.`, options);
-    this.name = 'AnswerError';
+    this.name = 'ResponseError';
     this.status = status;
   }
 }
@@ -177,12 +177,12 @@ export class AnswerError extends Error {
  * No response in time. It is unknown whether the request arrived. Ask for the outcome, or repeat a tap unchanged.
  *
  * @example
- * if (error instanceof NoAnswerError) await client.submitTap(tap); // unchanged: the same merchantReference
+ * if (error instanceof NoResponseError) await client.submitTap(tap); // unchanged: the same merchantReference
  */
-export class NoAnswerError extends Error {
+export class NoResponseError extends Error {
   constructor(options: ErrorOptions) {
     super('No response arrived.', options);
-    this.name = 'NoAnswerError';
+    this.name = 'NoResponseError';
   }
 }
 
@@ -261,34 +261,34 @@ export function randomUuid(): string {
 /**
  * Reads the response of an operation.
  *
- * @throws ProblemError for a refusal, AnswerError for a response that does not belong to this API
+ * @throws ProblemError for a refusal, ResponseError for a response that does not belong to this API
  * @example
- * const page = answerOf('listTransactions', { status: response.status, text: await response.text() });
+ * const page = responseOf('listTransactions', { status: response.status, text: await response.text() });
  */
-export function answerOf<Name extends OperationName>(
+export function responseOf<Name extends OperationName>(
   name: Name,
-  { status, text, retryAfter }: RawAnswer,
-): AnswerOf<Name> {
+  { status, text, retryAfter }: RawResponse,
+): ResponseOf<Name> {
   let body: unknown;
   try {
     body = text === '' ? undefined : JSON.parse(text);
   } catch (cause) {
-    throw new AnswerError(status, { cause });
+    throw new ResponseError(status, { cause });
   }
   if (status >= 200 && status < 300) {
-    const read = OPERATIONS[name].answer.safeParse(body);
-    if (read.success) return read.data as AnswerOf<Name>;
-    throw new AnswerError(status, { cause: read.error });
+    const read = OPERATIONS[name].response.safeParse(body);
+    if (read.success) return read.data as ResponseOf<Name>;
+    throw new ResponseError(status, { cause: read.error });
   }
   const refusal = problem.safeParse(body);
-  if (!refusal.success) throw new AnswerError(status, { cause: refusal.error });
+  if (!refusal.success) throw new ResponseError(status, { cause: refusal.error });
   // The gateway does not use the other form of the header, a date (RFC 9110 10.2.3).
   const seconds = /^\d+$/.test(retryAfter ?? '') ? Number(retryAfter) : undefined;
   throw new ProblemError(refusal.data, seconds);
 }
 
 /**
- * Does not throw. Its methods throw ProblemError, AnswerError, NoAnswerError, and TypeError as `requestOf` does.
+ * Does not throw. Its methods throw ProblemError, ResponseError, NoResponseError, and TypeError as `requestOf` does.
  *
  * @example
  * const client = createClient({ baseUrl: 'https://tap.example', credentials: { apiKey } });
@@ -314,7 +314,7 @@ async function perform(options: ClientOptions, name: OperationName, parts: Parts
     const marks = { correlationId, idempotencyKey };
     const request = requestOf(name, parts, credentials, marks);
     try {
-      return answerOf(name, await exchange(options, urlOf(options, operation) + request.path, request, call));
+      return responseOf(name, await exchange(options, urlOf(options, operation) + request.path, request, call));
     } catch (error) {
       const waitMs = attempt < repeats && !call.signal?.aborted ? waitBeforeRepeat(error, attempt) : undefined;
       if (waitMs === undefined) throw error;
@@ -338,7 +338,7 @@ async function exchange(
   url: string,
   { method, headers, body }: RawRequest,
   call: CallOptions,
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   const timeout = AbortSignal.timeout(call.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
   const signal = call.signal ? AbortSignal.any([call.signal, timeout]) : timeout;
   const fetcher = options.fetch ?? fetch;
@@ -347,15 +347,16 @@ async function exchange(
     const response = await fetcher(url, sent);
     return { status: response.status, text: await response.text(), retryAfter: response.headers.get('retry-after') };
   } catch (cause) {
-    throw new NoAnswerError({ cause });
+    throw new NoResponseError({ cause });
   }
 }
 
 /** Undefined if a repeat would have the same result. */
 function waitBeforeRepeat(error: unknown, attempt: number): number | undefined {
   const waitMs = FIRST_WAIT_MS * 2 ** attempt;
-  if (error instanceof NoAnswerError) return waitMs;
-  if (!(error instanceof ProblemError || error instanceof AnswerError) || !PASSING.has(error.status)) return undefined;
+  if (error instanceof NoResponseError) return waitMs;
+  if (!(error instanceof ProblemError || error instanceof ResponseError) || !PASSING.has(error.status))
+    return undefined;
   const wantedMs = error instanceof ProblemError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
   return wantedMs > MAX_WAIT_MS ? undefined : Math.max(wantedMs, waitMs);
 }

@@ -116,7 +116,7 @@ export const tt3LinkRequest = linkRequest.extend(mandateRequest).meta({ id: 'Tt3
 const expiresAt = z.iso.datetime().describe('Time until which the payment can begin, ISO 8601 in UTC (extension)');
 
 /** The response of 2.8. */
-export const linkAnswer = z
+export const linkResponse = z
   .object({
     url: z
       .string()
@@ -130,10 +130,10 @@ export const linkAnswer = z
       .describe('QR code of the URL as a data URL (PNG in Base64); present if the request asked for it'),
     expiresAt,
   })
-  .meta({ id: 'LinkAnswer' });
+  .meta({ id: 'LinkResponse' });
 
 /** The response of 2.9. */
-export const intentAnswer = z
+export const intentResponse = z
   .object({
     id: z
       .uuid()
@@ -143,7 +143,7 @@ export const intentAnswer = z
     token: z.string().describe('Signed JWT for the payment app; the extra `jwt` of the intent'),
     expiresAt,
   })
-  .meta({ id: 'IntentAnswer' });
+  .meta({ id: 'IntentResponse' });
 
 /** The body of 4.14; optional. */
 export const sessionRequest = z
@@ -162,12 +162,12 @@ export const sessionRequest = z
   .transform((body) => body ?? { expiryMinutes: MIN_SESSION_MINUTES, merchantId: undefined });
 
 /** The response of 2.10. */
-export const sessionAnswer = z
+export const sessionResponse = z
   .object({
     token: z.string().describe('JWT for the creation of many intent transactions of the merchant'),
     expiresAt: z.iso.datetime().describe('Time at which the token expires, ISO 8601 in UTC (extension)'),
   })
-  .meta({ id: 'IntentSessionAnswer' });
+  .meta({ id: 'IntentSessionResponse' });
 
 /** The body of an intent with a session token; the merchant comes from the token, and the time is the current one. */
 export const sessionIntentRequest = intentRequest

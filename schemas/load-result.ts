@@ -20,7 +20,7 @@ const outcomes = z
   .describe('Number of responses by outcome: Approved, Declined, Found, HTTP 503, ...');
 
 const loadScenarioResult = z.object({
-  answered: count,
+  responded: count,
   ...latencies,
   outcomes,
   unexpected: count.describe('Responses that contradict the scenario, errors included'),
@@ -30,7 +30,7 @@ const loadScenarioResult = z.object({
 export const loadResult = z
   .object({
     sent: count.describe('Calls sent; a tap, a tap with its PIN and a query each count once'),
-    answered: count,
+    responded: count,
     lost: count.describe('Calls without a response'),
     perSecond: z.number().min(0).describe('Responses per second while calls were started'),
     ...latencies,
@@ -75,7 +75,7 @@ export const loadResult = z
       .array(
         z.object({
           perSecond: z.number(),
-          answeredPerSecond: z.number(),
+          responsesPerSecond: z.number(),
           p99Ms: milliseconds,
           broke: z.string().nullable(),
         }),

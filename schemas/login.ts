@@ -37,7 +37,7 @@ export const login = z
   })
   .meta({ id: 'Login' });
 
-export const loginAnswer = z
+export const loginResponse = z
   .object({
     token: z.string().describe('JWT for the header `Authorization: Bearer <token>`'),
     tokenType: z.literal('Bearer').describe('Authentication scheme of the token: Bearer'),
@@ -46,4 +46,4 @@ export const loginAnswer = z
       .describe('Seconds until the token expires')
       .meta({ examples: [3600] }),
   })
-  .meta({ id: 'LoginAnswer' });
+  .meta({ id: 'LoginResponse' });

@@ -84,6 +84,6 @@ const onlineAuthorization = z
 export type OnlineAuthorization = z.infer<typeof onlineAuthorization>;
 
 /** The response of 4.4 and 4.5. */
-export const onlineAuthorizationAnswer = z
+export const tapResponse = z
   .object({ onlineAuthorizationResponse: onlineAuthorization.describe('Outcome of the tap') })
-  .meta({ id: 'OnlineAuthorizationAnswer' });
+  .meta({ id: 'TapResponse' });

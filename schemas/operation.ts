@@ -9,7 +9,7 @@ export interface OperationParts {
   readonly query?: z.ZodType;
   readonly headers?: z.ZodType;
   readonly body?: z.ZodType;
-  readonly answer: z.ZodType;
+  readonly response: z.ZodType;
   /** The public URL; the base URL by default. */
   readonly under?: 'auth' | 'app';
 }

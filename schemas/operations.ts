@@ -11,31 +11,31 @@ import { enums } from './enums.ts';
 import { health, liveness, readiness } from './health.ts';
 import { tokenKeySet } from './key-set.ts';
 import {
-  intentAnswer,
   intentRequest,
-  linkAnswer,
+  intentResponse,
   linkReference,
   linkRequest,
+  linkResponse,
   linkStatus,
-  sessionAnswer,
   sessionIntentRequest,
   sessionRequest,
+  sessionResponse,
   tapOnOwnPath,
   tapOnOwnStatus,
   tt3IntentRequest,
   tt3LinkRequest,
   tt3LinkStatus,
 } from './link.ts';
-import { login, loginAnswer } from './login.ts';
-import { mobileHeaders, mobileTransaction, onlineAuthorizationAnswer } from './mobile-transaction.ts';
+import { login, loginResponse } from './login.ts';
+import { mobileHeaders, mobileTransaction, tapResponse } from './mobile-transaction.ts';
 import { create, get, type Operation, post, put, remove } from './operation.ts';
 import { mobilePin, pinParams } from './pin.ts';
-import { newPush, pushAnswer } from './push.ts';
-import { acknowledgement, refundAnswer, refundRequest, voidAnswer } from './refund.ts';
+import { newPush, pushResponse } from './push.ts';
+import { acknowledgement, refundRequest, refundResponse, voidResponse } from './refund.ts';
 import { terminalConfig } from './terminal-profile.ts';
 import {
   ownAcquirer,
-  proximityTokenAnswer,
+  proximityTokenResponse,
   referenceCheck,
   referenceVerdict,
   tokenCheck,
@@ -61,116 +61,123 @@ const ofTaps = {
   submitTap: post('/transactions/mobile', 'token', {
     headers: mobileHeaders,
     body: mobileTransaction,
-    answer: onlineAuthorizationAnswer,
+    response: tapResponse,
   }),
   submitPin: post('/transactions/{transactionId}/submitPinMobile', 'token', {
     params: pinParams,
     headers: mobileHeaders,
     body: mobilePin,
-    answer: onlineAuthorizationAnswer,
+    response: tapResponse,
   }),
   acknowledgeOutcome: post('/transactions/{id}/acknowledge', 'token', {
     params: transactionId,
     headers: mobileHeaders,
-    answer: acknowledgement,
+    response: acknowledgement,
   }),
-  getProximityToken: post('/mobile/proximity-token', 'token', { answer: proximityTokenAnswer }),
-  getTerminalConfig: get('/terminal/config', 'token', { answer: terminalConfig }),
-  getCardDataKeys: get('/.well-known/card-data-keys.json', 'nothing', { answer: cardDataKeySet }),
+  getProximityToken: post('/mobile/proximity-token', 'token', { response: proximityTokenResponse }),
+  getTerminalConfig: get('/terminal/config', 'token', { response: terminalConfig }),
+  getCardDataKeys: get('/.well-known/card-data-keys.json', 'nothing', { response: cardDataKeySet }),
 } as const satisfies Record<string, Operation>;
 
 const ofTransactions = {
-  listTransactions: get('/transactions', 'either', { query: transactionQuery, answer: z.array(transaction) }),
-  getTransaction: get('/transactions/{id}', 'either', { params: transactionId, answer: transaction }),
+  listTransactions: get('/transactions', 'either', { query: transactionQuery, response: z.array(transaction) }),
+  getTransaction: get('/transactions/{id}', 'either', { params: transactionId, response: transaction }),
   listEventsOfTransaction: get('/transactions/{id}/events', 'either', {
     params: transactionId,
-    answer: transactionEvents,
+    response: transactionEvents,
   }),
   refundSale: create('/transactions/{id}/refund', 'either', {
     params: transactionId,
     body: refundRequest,
-    answer: refundAnswer,
+    response: refundResponse,
   }),
-  voidSale: create('/transactions/{id}/void', 'either', { params: transactionId, answer: voidAnswer }),
-  checkReference: post('/transactions/references/check', 'either', { body: referenceCheck, answer: referenceVerdict }),
+  voidSale: create('/transactions/{id}/void', 'either', { params: transactionId, response: voidResponse }),
+  checkReference: post('/transactions/references/check', 'either', {
+    body: referenceCheck,
+    response: referenceVerdict,
+  }),
 } as const satisfies Record<string, Operation>;
 
 const ofLinks = {
-  createDeepLink: create('/consumer/qrCode', 'either', { body: linkRequest, answer: linkAnswer }),
-  createApplink: create('/consumer/applink', 'either', { body: linkRequest, answer: linkAnswer }),
-  createTt3Applink: create('/consumer/tt3Applink', 'either', { body: tt3LinkRequest, answer: linkAnswer }),
+  createDeepLink: create('/consumer/qrCode', 'either', { body: linkRequest, response: linkResponse }),
+  createApplink: create('/consumer/applink', 'either', { body: linkRequest, response: linkResponse }),
+  createTt3Applink: create('/consumer/tt3Applink', 'either', { body: tt3LinkRequest, response: linkResponse }),
   createIntentTransaction: create('/consumer/intentTransaction', 'either', {
     body: intentRequest,
-    answer: intentAnswer,
+    response: intentResponse,
   }),
   createTt3IntentTransaction: create('/consumer/tt3IntentTransaction', 'either', {
     body: tt3IntentRequest,
-    answer: intentAnswer,
+    response: intentResponse,
   }),
   issueIntentSessionToken: create('/refresh/intentSessionToken', 'either', {
     body: sessionRequest,
-    answer: sessionAnswer,
+    response: sessionResponse,
     under: 'auth',
   }),
   createSessionIntentTransaction: create('/consumer/intentSession/transactions', 'token', {
     body: sessionIntentRequest,
-    answer: intentAnswer,
+    response: intentResponse,
   }),
-  getLinkStatus: get('/consumer/QRCode/{reference}', 'key', { params: linkReference, answer: linkStatus }),
-  getTt3LinkStatus: get('/consumer/tt3QRCode/{reference}', 'key', { params: linkReference, answer: tt3LinkStatus }),
+  getLinkStatus: get('/consumer/QRCode/{reference}', 'key', { params: linkReference, response: linkStatus }),
+  getTt3LinkStatus: get('/consumer/tt3QRCode/{reference}', 'key', { params: linkReference, response: tt3LinkStatus }),
   getTapOnOwnStatus: get('/consumer/taponown/{merchantReference}', 'token', {
     params: tapOnOwnPath,
-    answer: tapOnOwnStatus,
+    response: tapOnOwnStatus,
   }),
-  getLinkDetails: get('/consumer/qrCodeDetails/{id}', 'token', { params: qrCodePath, answer: qrCodeDetails }),
-  acknowledgeLink: post('/consumer/acknowledge', 'token', { body: linkAcknowledgement, answer: linkAcknowledged }),
-  pushPaymentToDevice: create('/consumer/push', 'either', { body: newPush, answer: pushAnswer }),
-  registerDevice: create('/devices', 'either', { body: newDevice, answer: registeredDevice }),
-  listDevices: get('/devices', 'either', { query: devicePage, answer: z.array(device) }),
-  renameDevice: put('/devices/{id}', 'either', { params: devicePath, body: deviceChange, answer: registeredDevice }),
-  removeDevice: remove('/devices/{id}', 'either', { params: devicePath, answer: removedDevice }),
+  getLinkDetails: get('/consumer/qrCodeDetails/{id}', 'token', { params: qrCodePath, response: qrCodeDetails }),
+  acknowledgeLink: post('/consumer/acknowledge', 'token', { body: linkAcknowledgement, response: linkAcknowledged }),
+  pushPaymentToDevice: create('/consumer/push', 'either', { body: newPush, response: pushResponse }),
+  registerDevice: create('/devices', 'either', { body: newDevice, response: registeredDevice }),
+  listDevices: get('/devices', 'either', { query: devicePage, response: z.array(device) }),
+  renameDevice: put('/devices/{id}', 'either', { params: devicePath, body: deviceChange, response: registeredDevice }),
+  removeDevice: remove('/devices/{id}', 'either', { params: devicePath, response: removedDevice }),
 } as const satisfies Record<string, Operation>;
 
 const ofWebhooks = {
   registerCallbackUrl: post('/integrator/callbackUrl', 'both', {
     body: callbackRegistration,
-    answer: empty,
+    response: empty,
     under: 'app',
   }),
-  getCallbackUrl: get('/integrator/callbackUrl', 'both', { answer: callback, under: 'app' }),
+  getCallbackUrl: get('/integrator/callbackUrl', 'both', { response: callback, under: 'app' }),
   makeSecretForWebhooks: create('/integrator/callbackUrl/secret', 'both', {
     body: secretRotation,
-    answer: callbackSecret,
+    response: callbackSecret,
     under: 'app',
   }),
   listWebhookEvents: get('/integrator/events', 'key', {
     query: eventQuery,
-    answer: z.array(webhookEvent),
+    response: z.array(webhookEvent),
     under: 'app',
   }),
   listAttemptsOfWebhookEvent: get('/integrator/events/{id}/attempts', 'key', {
     params: eventId,
-    answer: z.array(webhookAttempt),
+    response: z.array(webhookAttempt),
     under: 'app',
   }),
   replayWebhookEvent: post('/integrator/events/{id}/replay', 'key', {
     params: eventId,
-    answer: replayed,
+    response: replayed,
     under: 'app',
   }),
-  replayWebhookEvents: post('/integrator/events/replay', 'key', { body: replayRange, answer: replayed, under: 'app' }),
+  replayWebhookEvents: post('/integrator/events/replay', 'key', {
+    body: replayRange,
+    response: replayed,
+    under: 'app',
+  }),
 } as const satisfies Record<string, Operation>;
 
 const ofInstallations = {
-  logIn: post('/login', 'nothing', { body: login, answer: loginAnswer, under: 'auth' }),
-  getOwnAcquirer: get('/acquirers/me', 'either', { answer: ownAcquirer }),
-  checkToken: post('/tokens/check', 'key', { body: tokenCheck, answer: tokenVerdict }),
-  getTokenKeys: get('/.well-known/jwks.json', 'nothing', { answer: tokenKeySet }),
-  listEnums: get('/enums', 'nothing', { answer: enums }),
-  getApiDescription: get('/openapi.json', 'nothing', { answer: z.record(z.string(), z.unknown()) }),
-  getLiveness: get('/livez', 'nothing', { answer: liveness }),
-  getReadiness: get('/readyz', 'nothing', { answer: readiness }),
-  getHealth: get('/healthz', 'nothing', { answer: health }),
+  logIn: post('/login', 'nothing', { body: login, response: loginResponse, under: 'auth' }),
+  getOwnAcquirer: get('/acquirers/me', 'either', { response: ownAcquirer }),
+  checkToken: post('/tokens/check', 'key', { body: tokenCheck, response: tokenVerdict }),
+  getTokenKeys: get('/.well-known/jwks.json', 'nothing', { response: tokenKeySet }),
+  listEnums: get('/enums', 'nothing', { response: enums }),
+  getApiDescription: get('/openapi.json', 'nothing', { response: z.record(z.string(), z.unknown()) }),
+  getLiveness: get('/livez', 'nothing', { response: liveness }),
+  getReadiness: get('/readyz', 'nothing', { response: readiness }),
+  getHealth: get('/healthz', 'nothing', { response: health }),
 } as const satisfies Record<string, Operation>;
 
 /** The error response of every operation. */

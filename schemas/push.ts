@@ -1,7 +1,7 @@
 /** Payments sent to a device by push (interface 4.18). */
 import { z } from 'zod';
 import { deviceInstallationId } from './card-data.ts';
-import { intentRequest, linkAnswer, linkRequest } from './link.ts';
+import { intentRequest, linkRequest, linkResponse } from './link.ts';
 
 export const newPush = z
   .object({
@@ -21,7 +21,7 @@ const PUSH_STATUSES = ['sent', 'queued', 'failed'] as const;
 const PUSH_FAILURES = ['NO_PUSH_TOKEN', 'UNREGISTERED', 'REFUSED', 'NOT_CONFIGURED'] as const;
 
 /** The link exists even if the message fails: a customer can pay it by QR code or in any other way. */
-export const pushAnswer = z
+export const pushResponse = z
   .object({
     reference: z.uuid().describe('Reference of the created link, for `GET /consumer/QRCode/{reference}`'),
     status: z
@@ -29,9 +29,9 @@ export const pushAnswer = z
       .describe(
         'Delivery state of the push message. sent: the push service accepted the message. queued: the push service is unavailable, and the gateway retries for five minutes. failed: see failureReason',
       ),
-    url: linkAnswer.shape.url,
-    qrCode: linkAnswer.shape.qrCode,
-    expiresAt: linkAnswer.shape.expiresAt,
+    url: linkResponse.shape.url,
+    qrCode: linkResponse.shape.qrCode,
+    expiresAt: linkResponse.shape.expiresAt,
     failureReason: z
       .enum(PUSH_FAILURES)
       .optional()
@@ -39,6 +39,6 @@ export const pushAnswer = z
         'Reason of a failed push; absent otherwise. NO_PUSH_TOKEN: the device must register again. UNREGISTERED: the app was removed from the device. REFUSED: the push service refused the message. NOT_CONFIGURED: this installation has no push service',
       ),
   })
-  .meta({ id: 'PushAnswer' });
+  .meta({ id: 'PushResponse' });
 
-export type PushAnswer = z.infer<typeof pushAnswer>;
+export type PushResponse = z.infer<typeof pushResponse>;

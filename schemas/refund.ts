@@ -27,7 +27,7 @@ export const refundRequest = z
  * The response of a refund: the fields of 2.12 that apply to a transaction without a card, flat, and the refunded
  * sale. It omits fields of the reader, the chip and the PIN step.
  */
-export const refundAnswer = z
+export const refundResponse = z
   .object({
     serviceReference: z.uuid().describe('Transaction id of the refund'),
     originalTransactionId: z.uuid().describe('Transaction id of the sale'),
@@ -56,24 +56,24 @@ export const refundAnswer = z
       .optional()
       .describe('Text of the response code, or the reason why there is no response; absent if approved'),
   })
-  .meta({ id: 'RefundAnswer' });
+  .meta({ id: 'RefundResponse' });
 
-export type RefundAnswer = z.infer<typeof refundAnswer>;
+export type RefundResponse = z.infer<typeof refundResponse>;
 
 /**
  * The response of a void, with 202: the switch has not acknowledged it yet. When it does, the sale becomes Voided and
  * a webhook reports it.
  */
-export const voidAnswer = z
+export const voidResponse = z
   .object({
     serviceReference: z.uuid().describe('Transaction id of the void'),
     originalTransactionId: z.uuid().describe('Transaction id of the sale'),
     amount: z.int().describe('Amount of the sale in minor units, such as cents'),
     currency: z.string().describe('ISO 4217 alphabetic currency code'),
   })
-  .meta({ id: 'VoidAnswer' });
+  .meta({ id: 'VoidResponse' });
 
-export type VoidAnswer = z.infer<typeof voidAnswer>;
+export type VoidResponse = z.infer<typeof voidResponse>;
 
 /** The response of an acknowledgement: the current status of the transaction. */
 export const acknowledgement = z

@@ -113,7 +113,7 @@ export const proximityTokenClaims = z.object({
 });
 
 /** The response of 4.3 (2.11). */
-export const proximityTokenAnswer = z
+export const proximityTokenResponse = z
   .object({
     token: z.string().describe('JWT for the mobile SDK; sent in the header `Authorization: Bearer <token>`'),
     expiresAt: z
@@ -128,7 +128,7 @@ export const proximityTokenAnswer = z
   })
   .meta({ id: 'ProximityToken' });
 
-export type ProximityTokenAnswer = z.infer<typeof proximityTokenAnswer>;
+export type ProximityTokenResponse = z.infer<typeof proximityTokenResponse>;
 
 /** The response of 4.16. */
 export const ownAcquirer = z

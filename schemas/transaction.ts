@@ -279,7 +279,7 @@ export const transactionEvents = z.array(
         .describe(
           'New state of the reversal: owed (required, not sent yet), sent, unsent (the attempt was not sent), confirming (one more repeat must be acknowledged), acknowledged, refused, or needsReview (a person must act)',
         ),
-      reversalAnswer: z
+      reversalResponse: z
         .string()
         .optional()
         .describe(

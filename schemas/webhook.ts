@@ -81,7 +81,7 @@ export const callbackRegistration = z
   })
   .meta({ id: 'CallbackRegistration' });
 
-/** 4.10. `disabledAt` (extension) is present after the receiver answered 410 Gone. A new registration clears it. */
+/** 4.10. `disabledAt` (extension) is present after the receiver responded with 410 Gone. A new registration clears it. */
 export const callback = z
   .object({
     callbackUrl: z.string().nullable().describe('Registered URL; null if none is registered'),
@@ -133,9 +133,9 @@ export const callbackSecret = z
   .meta({ id: 'CallbackSecret' });
 
 /**
- * pending: another attempt follows. delivered: the receiver answered 2xx. failed: the schedule has ended. stopped:
- * the receiver refuses further webhooks, or its registration was removed. Events in the last two states wait for a
- * replay.
+ * pending: another attempt follows. delivered: the receiver responded with 2xx. failed: the schedule has ended.
+ * stopped: the receiver refuses further webhooks, or its registration was removed. Events in the last two states wait
+ * for a replay.
  */
 const EVENT_STATES = ['pending', 'delivered', 'failed', 'stopped'] as const;
 export type EventState = (typeof EVENT_STATES)[number];
@@ -170,7 +170,7 @@ export const webhookAttempt = z
     status: z.int().nullable().describe('HTTP status of the response; null without a response'),
     error: z.string().nullable().describe('Reason why there was no response; null with a response'),
     durationMs: z.int().describe('Duration of the attempt in milliseconds'),
-    answer: z.string().nullable().describe('First kilobyte of the response body; null without a response'),
+    response: z.string().nullable().describe('First kilobyte of the response body; null without a response'),
   })
   .meta({ id: 'WebhookAttempt' });
 

@@ -14,7 +14,7 @@ import { countOutcomes } from './observe/metrics/metrics.ts';
 import { traceJobs } from './observe/tracing/tracing.ts';
 import { createRefusedCardDataLog, createUnmatchedLog, logTransactions } from './observe/transaction-log.ts';
 import { ProcessObserver } from './observe/transaction-observer.ts';
-import { ANSWER_SLACK_SECONDS } from './payments/model/time-limits.ts';
+import { RESPONSE_SLACK_SECONDS } from './payments/model/time-limits.ts';
 import { createUseCases } from './payments/use-cases.ts';
 import type { Config } from './start/config.ts';
 import { createTransactionDependencies } from './start/create-transaction-dependencies.ts';
@@ -211,7 +211,7 @@ type WorkParts = Omit<JobParts, 'deps' | 'around' | 'switches'> &
     readonly switches: AcquirerSwitches;
   };
 
-/** What a process with connections to switches does besides answering requests: late responses and jobs. */
+/** What a process with connections to switches does besides serving requests: late responses and jobs. */
 async function openWork({
   switches,
   unmatchedResponses,
@@ -224,7 +224,7 @@ async function openWork({
   const { lateResponses } = createUseCases(depsOfJobs);
   unmatchedResponses.open((responses, isLastLook) => lateResponses.recordUnmatched(responses, isLastLook));
   // A stop waits for taps in flight: the longest deadline of a switch plus the time to respond.
-  const drainMs = () => (deadlines.seconds + ANSWER_SLACK_SECONDS) * 1_000;
+  const drainMs = () => (deadlines.seconds + RESPONSE_SLACK_SECONDS) * 1_000;
   common.closers.push(() => switches.close(depsOfJobs.clock.monotonicMs() + drainMs()));
   const started = await startJobs({ ...common, switches, deps: depsOfJobs, around: tracing && traceJobs(tracing) });
   pipeline.connect(started.pipeline, started.webhooks);

@@ -1,6 +1,6 @@
 import { type KeyChange, type MessageStamp, transmissionDateTime } from '#processor-kit';
 import type { Type1Config } from './config.ts';
-import { networkAnswer } from './messages.ts';
+import { networkResponse } from './messages.ts';
 import { profile } from './profile.ts';
 import { decodeWrappedKey, encodeSecurityControl, encodeWrappedKey, useOfKey } from './security-control.ts';
 import type { Type1Message } from './spec.ts';
@@ -11,7 +11,7 @@ export const keyChange: KeyChange<Type1Config, Type1Message> = {
   form: 'cryptogram',
   request: (use, stamp) => keyMessage(encodeSecurityControl(use), stamp),
   announcement: (key, stamp) => keyMessage(encodeWrappedKey(key), stamp),
-  answer: networkAnswer,
+  response: networkResponse,
   readUse: ({ securityControl }) => useOfKey(securityControl),
   readKey: ({ securityControl }) => decodeWrappedKey(securityControl),
 };

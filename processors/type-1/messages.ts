@@ -220,14 +220,14 @@ export function networkRequest(kind: NetworkRequestKind, stamp: MessageStamp): T
  * The switch sends an echo, a cut-over or a sign-off: each is acknowledged with 00. A key announcement without a key
  * exchange is not.
  */
-export function answerSwitchRequest(request: Type1Message): Type1Message | undefined {
+export function respondToSwitchRequest(request: Type1Message): Type1Message | undefined {
   if (request.mti !== '0800') return undefined;
   const { echo, cutOver, signOn, signOff } = profile.network;
   const isKnown = [echo, cutOver, signOn, signOff].includes(request.networkCode);
-  return networkAnswer(request, isKnown ? '00' : '40');
+  return networkResponse(request, isKnown ? '00' : '40');
 }
 
-export function networkAnswer(
+export function networkResponse(
   { transmissionDateTime, stan, networkCode }: Type1Message,
   responseCode: string,
 ): Type1Message {

@@ -1,9 +1,9 @@
 import {
   classifyOutcome,
-  classifyReversalAnswer,
+  classifyReversalResponse,
   type Outcome,
   type OutcomeFacts,
-  type ReversalAnswer,
+  type ReversalResponse,
   schemeOfAid,
   schemeOfPan,
   singleTapFlag,
@@ -33,9 +33,9 @@ export function readOutcome(response: Type1Message, request: Type1Message): Outc
   });
 }
 
-export function readReversalAnswer(response: Type1Message): ReversalAnswer {
+export function readReversalResponse(response: Type1Message): ReversalResponse {
   if (response.mti !== '0430') return 'undecided';
-  return classifyReversalAnswer(profile.reversal, response.responseCode ?? '');
+  return classifyReversalResponse(profile.reversal, response.responseCode ?? '');
 }
 
 export function isNetworkAccepted(response: Type1Message): boolean {

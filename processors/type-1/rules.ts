@@ -10,7 +10,7 @@ const ALL = [...MONEY, '0800'];
 const isRefund = ({ processingCode }: Type1Message) => processingCode?.startsWith('20') === true;
 const panOfTrack = ({ track2 }: Type1Message) => track2?.split(/[D=]/, 1)[0];
 
-/** What the switch requires of requests; it answers one that breaks a rule with 30. */
+/** What the switch requires of requests; it responds to one that breaks a rule with 30. */
 export const RULES: readonly RequestRule<Type1Message>[] = [
   ...presence<Type1Message>(ALL, ['transmissionDateTime', 'stan']),
   ...presence<Type1Message>(MONEY, [

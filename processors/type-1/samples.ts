@@ -114,7 +114,7 @@ export const samples: readonly ProcessorSample[] = [
     outcome: 'pinRequired',
   },
   {
-    name: 'answered with another amount',
+    name: 'response with another amount',
     message: simulate(tap, { responseCode: '00', authorizationCode: '831042', amountMinor: 1_235 }),
     wireHex:
       '30323130B23A06810EC080000000000000000022303030303030303030303030303031323335313132303134313030353030' +
@@ -213,7 +213,7 @@ export const samples: readonly ProcessorSample[] = [
   },
   {
     name: 'MAC key taken',
-    message: keyChange.answer(announcedKey, '00'),
+    message: keyChange.response(announcedKey, '00'),
     wireHex: '3038313082200000020000000400000000000000313132303134313030353030303132353030313031',
   },
 ];

@@ -5,8 +5,8 @@ import {
   otherStan,
   pinRequestCode,
   responseMti,
-  type SimulatedAnswer,
   type SimulatedRequest,
+  type SimulatedResponse,
   singleTapData,
 } from '#processor-kit';
 import { issuerFields } from './chip.ts';
@@ -48,26 +48,26 @@ export function readRequest(request: Type1Message): SimulatedRequest {
 }
 
 /** The response of the switch: echoed fields, in the places of the request, and its own result. */
-export function simulate(request: Type1Message, answer: SimulatedAnswer): Type1Message {
+export function simulate(request: Type1Message, response: SimulatedResponse): Type1Message {
   const [responseCode, additionalData] =
-    answer.asksForPin === true ? wantPin(schemeOf(request)) : [answer.responseCode];
+    response.asksForPin === true ? wantPin(schemeOf(request)) : [response.responseCode];
   const isNetwork = request.mti.charAt(1) === '8';
   return {
     mti: responseMti(request.mti),
     processingCode: request.processingCode,
-    amount: answer.amountMinor === undefined ? request.amount : amountDigits(answer.amountMinor),
+    amount: response.amountMinor === undefined ? request.amount : amountDigits(response.amountMinor),
     transmissionDateTime: request.transmissionDateTime,
-    stan: answer.isOtherStan === true && request.stan !== undefined ? otherStan(request.stan) : request.stan,
+    stan: response.isOtherStan === true && request.stan !== undefined ? otherStan(request.stan) : request.stan,
     localTime: request.localTime,
     localDate: request.localDate,
-    settlementDate: isNetwork ? undefined : (answer.settlementDate?.slice(-4) ?? request.localDate),
+    settlementDate: isNetwork ? undefined : (response.settlementDate?.slice(-4) ?? request.localDate),
     posEntryMode: request.posEntryMode,
     panSequence: request.panSequence,
     posCondition: request.posCondition,
     acquirerId: request.acquirerId,
     forwarderId: request.forwarderId,
     rrn: request.rrn,
-    authorizationCode: answer.authorizationCode,
+    authorizationCode: response.authorizationCode,
     responseCode,
     tid: request.tid,
     mid: request.mid,

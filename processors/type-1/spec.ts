@@ -156,8 +156,8 @@ export type IccElements = Mutable<NonNullable<NonNullable<Type1Message['switchDa
 const forms = { bitmap: compileSpec(spec), xml: compileSpec(xmlSpec) } as const;
 
 /**
- * The codecs for each form of 127.25. The form is that of the message: a switch answers in the form of the request, so the
- * simulated switch reads both, and a bitmap is read as one, also where the configuration says XML.
+ * The codecs for each form of 127.25. The form is that of the message: a switch responds in the form of the request, so
+ * the simulated switch reads both, and a bitmap is read as one, also where the configuration says XML.
  */
 export const codecs: Readonly<Record<'bitmap' | 'xml', MessageCodec<Type1Message>>> = {
   bitmap: {

@@ -1,6 +1,6 @@
 import { type KeyChange, type MessageStamp, transmissionDateTime, type WrappedKey } from '#processor-kit';
 import type { Type1993Config } from './config.ts';
-import { networkAnswer } from './messages.ts';
+import { networkResponse } from './messages.ts';
 import { profile } from './profile.ts';
 import { decodeKeyControl, encodeKeyControl, useOfKey } from './security-control.ts';
 import type { Type1993Message } from './spec.ts';
@@ -18,7 +18,7 @@ export const keyChange: KeyChange<Type1993Config, Type1993Message> = {
     const keyManagementData = new Uint8Array(Buffer.from(key.wrapped.block, 'latin1'));
     return { ...keyMessage(encodeKeyControl(key.use, key), stamp), keyManagementData };
   },
-  answer: networkAnswer,
+  response: networkResponse,
   readUse: ({ securityControl }) => useOfKey(securityControl),
   readKey,
 };

@@ -198,15 +198,15 @@ export function networkRequest(
  * The switch sends an echo, a cut-over, a sign-on or a sign-off: each is acknowledged with 800. A key announcement
  * without a key exchange is not.
  */
-export function answerSwitchRequest(request: Type1993Message): Type1993Message | undefined {
+export function respondToSwitchRequest(request: Type1993Message): Type1993Message | undefined {
   if (request.mti !== '1804') return undefined;
   const { echo, cutOver, signOn, signOff } = profile.network;
   const isKnown = [echo, cutOver, signOn, signOff].includes(request.functionCode);
-  return networkAnswer(request, isKnown ? '00' : '40');
+  return networkResponse(request, isKnown ? '00' : '40');
 }
 
 /** @param responseCode of 7.5 of the interface */
-export function networkAnswer(request: Type1993Message, responseCode: string): Type1993Message {
+export function networkResponse(request: Type1993Message, responseCode: string): Type1993Message {
   const { transmissionDateTime, stan, functionCode } = request;
   return {
     mti: '1814',

@@ -1,13 +1,13 @@
 import {
   type CardTag,
   classifyOutcome,
-  classifyReversalAnswer,
+  classifyReversalResponse,
   indexTlv,
   issuerTags,
   meaningOf,
   type Outcome,
   type OutcomeFacts,
-  type ReversalAnswer,
+  type ReversalResponse,
 } from '#processor-kit';
 import { PARTIAL_ALLOWED } from './messages.ts';
 import { profile } from './profile.ts';
@@ -33,8 +33,8 @@ export function readOutcome(response: Type1993Message, request: Type1993Message)
   });
 }
 
-export function readReversalAnswer({ mti, responseCode = '' }: Type1993Message): ReversalAnswer {
-  return mti === '1430' ? classifyReversalAnswer(profile.reversal, responseCode) : 'undecided';
+export function readReversalResponse({ mti, responseCode = '' }: Type1993Message): ReversalResponse {
+  return mti === '1430' ? classifyReversalResponse(profile.reversal, responseCode) : 'undecided';
 }
 
 /** The values for 2.6 of the interface; one that the response lacks is empty. */

@@ -12,7 +12,7 @@ const ALL = [...MONEY, '1804'];
 const isRefund = ({ processingCode }: Type1993Message) => processingCode?.startsWith('20') === true;
 const panOfTrack = ({ track2 }: Type1993Message) => track2?.split(/[D=]/, 1)[0];
 
-/** What the switch requires of requests; it answers one that breaks a rule with 904. */
+/** What the switch requires of requests; it responds to one that breaks a rule with 904. */
 export const RULES: readonly RequestRule<Type1993Message>[] = [
   ...presence<Type1993Message>(ALL, ['transmissionDateTime', 'stan', 'functionCode']),
   ...presence<Type1993Message>(MONEY, [

@@ -313,7 +313,7 @@ export const samples: readonly ProcessorSample[] = [
   },
   {
     name: 'MAC key taken',
-    message: keyChange.answer(announcedKey, '00'),
+    message: keyChange.response(announcedKey, '00'),
     wireHex: '313831343032323030313030303230303030303031313230313431303035303030313238383131383030',
   },
 ];

@@ -8,8 +8,8 @@ import {
   otherStan,
   pinRequestCode,
   responseMti,
-  type SimulatedAnswer,
   type SimulatedRequest,
+  type SimulatedResponse,
 } from '#processor-kit';
 import { profile } from './profile.ts';
 import { RULES } from './rules.ts';
@@ -53,10 +53,10 @@ export function readRequest(request: Type1993Message): SimulatedRequest {
 }
 
 /** The response of the switch: echoed fields, and its own result. */
-export function simulate(request: Type1993Message, answer: SimulatedAnswer): Type1993Message {
-  const { asksForPin = false, isOtherStan = false, amountMinor } = answer;
+export function simulate(request: Type1993Message, response: SimulatedResponse): Type1993Message {
+  const { asksForPin = false, isOtherStan = false, amountMinor } = response;
   const isNetwork = request.mti.charAt(1) === '8';
-  const responseCode = asksForPin ? PIN_WANTED : answer.responseCode;
+  const responseCode = asksForPin ? PIN_WANTED : response.responseCode;
   return {
     mti: responseMti(request.mti),
     processingCode: request.processingCode,
@@ -64,13 +64,13 @@ export function simulate(request: Type1993Message, answer: SimulatedAnswer): Typ
     transmissionDateTime: request.transmissionDateTime,
     stan: isOtherStan && request.stan !== undefined ? otherStan(request.stan) : request.stan,
     localDateTime: request.localDateTime,
-    settlementDate: isNetwork ? undefined : (answer.settlementDate?.slice(-6) ?? request.localDateTime?.slice(0, 6)),
+    settlementDate: isNetwork ? undefined : (response.settlementDate?.slice(-6) ?? request.localDateTime?.slice(0, 6)),
     functionCode: isNetwork ? request.functionCode : undefined,
     originalAmounts: amountMinor === undefined ? undefined : request.amount?.padEnd(24, '0'),
     acquirerId: request.acquirerId,
     forwarderId: request.forwarderId,
     rrn: request.rrn,
-    authorizationCode: answer.authorizationCode,
+    authorizationCode: response.authorizationCode,
     responseCode: asksForPin
       ? pinRequestCode(profile.codes.pinRequired, '')
       : actionCode1993(responseCode, request.mti),

@@ -1,6 +1,6 @@
 import { type KeyChange, type MessageStamp, transmissionDateTime, type WrappedKey } from '#processor-kit';
 import type { Type2Config } from './config.ts';
-import { networkAnswer } from './messages.ts';
+import { networkResponse } from './messages.ts';
 import { profile } from './profile.ts';
 import type { Type2Message } from './spec.ts';
 
@@ -20,7 +20,7 @@ export const keyChange: KeyChange<Type2Config, Type2Message> = {
     const submission = { appId: config.appId, keyBlock: wrapped.block, keyCheckValue: kcv };
     return { ...keyChangeRequest(stamp, config), submission };
   },
-  answer: networkAnswer,
+  response: networkResponse,
   readUse: ({ processingCode }) => (processingCode === profile.network.keyChange ? 'mac' : undefined),
   readKey,
 };

@@ -201,14 +201,14 @@ export function networkRequest(
  * The switch sends an echo, a cut-over or a sign-off: each is acknowledged with 00. A key announcement without a key
  * exchange is not.
  */
-export function answerSwitchRequest(request: Type2Message): Type2Message | undefined {
+export function respondToSwitchRequest(request: Type2Message): Type2Message | undefined {
   if (request.mti !== '0800') return undefined;
   const { echo, cutOver, signOn, signOff } = profile.network;
   const isKnown = [echo, cutOver, signOn, signOff].includes(request.processingCode);
-  return networkAnswer(request, isKnown ? '00' : '40');
+  return networkResponse(request, isKnown ? '00' : '40');
 }
 
-export function networkAnswer(
+export function networkResponse(
   { processingCode, transmissionDateTime, stan, networkId }: Type2Message,
   responseCode: string,
 ): Type2Message {

@@ -1,12 +1,12 @@
 import {
   type CardTag,
   classifyOutcome,
-  classifyReversalAnswer,
+  classifyReversalResponse,
   indexTlv,
   issuerTags,
   type Outcome,
   type OutcomeFacts,
-  type ReversalAnswer,
+  type ReversalResponse,
   schemeOfAid,
   schemeOfPan,
   type TlvIndex,
@@ -39,9 +39,9 @@ export function readOutcome(response: Type2Message, request: Type2Message): Outc
   });
 }
 
-export function readReversalAnswer(response: Type2Message): ReversalAnswer {
+export function readReversalResponse(response: Type2Message): ReversalResponse {
   if (response.mti !== '0410') return 'undecided';
-  return classifyReversalAnswer(profile.reversal, response.responseCode ?? '');
+  return classifyReversalResponse(profile.reversal, response.responseCode ?? '');
 }
 
 export function isNetworkAccepted(response: Type2Message): boolean {

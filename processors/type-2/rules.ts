@@ -11,7 +11,7 @@ const ALL = [...MONEY, '0800'];
 
 const isRefund = ({ processingCode }: Type2Message) => processingCode?.startsWith('20') === true;
 
-/** What the switch requires of requests; it answers one that breaks a rule with 30. */
+/** What the switch requires of requests; it responds to one that breaks a rule with 30. */
 export const RULES: readonly RequestRule<Type2Message>[] = [
   ...presence<Type2Message>(ALL, ['processingCode', 'transmissionDateTime', 'stan', 'networkId']),
   ...presence<Type2Message>(MONEY, [

@@ -225,7 +225,7 @@ export const samples: readonly ProcessorSample[] = [
   },
   {
     name: 'MAC key taken',
-    message: keyChange.answer(announcedKey, '00'),
+    message: keyChange.response(announcedKey, '00'),
     wireHex: '08102220010002000000910000112014100500012800013030',
   },
 ];

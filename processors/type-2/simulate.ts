@@ -7,8 +7,8 @@ import {
   otherStan,
   pinRequestCode,
   responseMti,
-  type SimulatedAnswer,
   type SimulatedRequest,
+  type SimulatedResponse,
 } from '#processor-kit';
 import { schemeOf } from './outcome.ts';
 import { profile } from './profile.ts';
@@ -48,27 +48,27 @@ export function readRequest(request: Type2Message): SimulatedRequest {
 }
 
 /** The response of the switch: echoed fields, in the places of the request, and its own result. */
-export function simulate(request: Type2Message, answer: SimulatedAnswer): Type2Message {
-  const responseCode = answer.asksForPin
+export function simulate(request: Type2Message, response: SimulatedResponse): Type2Message {
+  const responseCode = response.asksForPin
     ? pinRequestCode(profile.codes.pinRequired, schemeOf(request))
-    : answer.responseCode;
+    : response.responseCode;
   const isMoney = request.mti.charAt(1) !== '8';
   return {
     mti: responseMti(request.mti),
     processingCode: request.processingCode,
-    amount: answer.amountMinor === undefined ? request.amount : amountDigits(answer.amountMinor),
+    amount: response.amountMinor === undefined ? request.amount : amountDigits(response.amountMinor),
     transmissionDateTime: request.transmissionDateTime,
-    stan: answer.isOtherStan === true && request.stan !== undefined ? otherStan(request.stan) : request.stan,
+    stan: response.isOtherStan === true && request.stan !== undefined ? otherStan(request.stan) : request.stan,
     localTime: request.localTime,
     localDate: request.localDate,
-    settlementDate: isMoney ? (answer.settlementDate?.slice(-4) ?? request.localDate) : undefined,
+    settlementDate: isMoney ? (response.settlementDate?.slice(-4) ?? request.localDate) : undefined,
     networkId: request.networkId,
     rrn: request.rrn,
-    authorizationCode: answer.authorizationCode,
+    authorizationCode: response.authorizationCode,
     responseCode,
     tid: request.tid,
     mid: request.mid,
-    submission: answer.asksForPin === true && responseCode === '65' ? { singleTap: { isPinWanted: '1' } } : undefined,
+    submission: response.asksForPin === true && responseCode === '65' ? { singleTap: { isPinWanted: '1' } } : undefined,
     currency: request.currency,
     icc: request.icc && issuerData(responseCode),
     reconciliation: isMoney ? reconciliationOf(request, responseCode) : undefined,

@@ -162,7 +162,7 @@ async function recover(args: string[]): Promise<number> {
   if (lost === undefined) throw new StartError('BAD_CONFIG', '--lost: expected the name of the cell that is lost');
   const known = await readCells(listPath());
   const cell = await findCell(known, name);
-  await refuseIfItAnswers(known, lost);
+  await refuseIfItResponds(known, lost);
   const survivor = await openCellSession(cell);
   const print = stepPrinter();
   try {
@@ -176,7 +176,7 @@ async function recover(args: string[]): Promise<number> {
 }
 
 /** @throws CellError CANNOT_MOVE: two cells would serve the acquirer if the other one could also take it over */
-async function refuseIfItAnswers({ cells }: CellsFile, lost: string): Promise<void> {
+async function refuseIfItResponds({ cells }: CellsFile, lost: string): Promise<void> {
   const entry = cells.find((each) => each.name === lost);
   if (!entry) return; // it was removed from the list
   const session = await openCellSession(await withSecrets(entry)).catch((error: unknown) => {
@@ -186,7 +186,7 @@ async function refuseIfItAnswers({ cells }: CellsFile, lost: string): Promise<vo
   });
   if (!session) return;
   if (session !== 'refused') await session.close();
-  throw new CellError('CANNOT_MOVE', `The database of ${lost} answers. Run the move again, or undo it.`);
+  throw new CellError('CANNOT_MOVE', `The database of ${lost} responds. Run the move again, or undo it.`);
 }
 
 async function forget(args: string[]): Promise<number> {

@@ -63,7 +63,7 @@ const PROCESSOR_SECTIONS: Readonly<Record<string, (processor: Processor) => stri
   repeats: repeatTable,
   macs: exampleMacs,
   'sale-bytes': (processor) => sampleBytes(processor, 'tap'),
-  'answer-bytes': (processor) => sampleBytes(processor, 'approved'),
+  'response-bytes': (processor) => sampleBytes(processor, 'approved'),
   frames: sampleFrames,
 };
 

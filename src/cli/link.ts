@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { createClient, NoAnswerError, ProblemError } from '#schemas/client';
+import { createClient, NoResponseError, ProblemError } from '#schemas/client';
 import { StartError } from '../basics/errors.ts';
 import { type Profile, readProfileOrDemo } from '../tools/phone/profile.ts';
 import { checkAmount } from './amount.ts';
@@ -69,7 +69,7 @@ export async function createPayLink(profile: Profile, bill: Bill): Promise<strin
 }
 
 function refusalOf(error: unknown, { url }: Profile): string {
-  if (error instanceof NoAnswerError) return `No response from ${url}. Is the gateway running?`;
+  if (error instanceof NoResponseError) return `No response from ${url}. Is the gateway running?`;
   if (!(error instanceof ProblemError)) throw error;
   const { detail, errors = [] } = error.problem;
   return [detail, ...errors.map(({ pointer, detail: fault }) => `${pointer} ${fault}`)].join(' ');

@@ -17,7 +17,7 @@ export const USAGE = `usage: tapwire simulate [TYPE=PORT ...] [hsm=PORT ...] [op
   --ledger PORT          port that serves the ledger at /ledger (a free port)
   --config TYPE=FILE     JSON: differences from the type's example configuration (dialect, MAC and PIN keys, sign-on)
   --cards FILE           JSON: test cards with a balance, a limit or a response code (processors/README.md)
-  --from FILE            recorded traffic (tapwire processor record): answers and times as recorded, instead of by amount
+  --from FILE            recorded traffic (tapwire processor record): responses and times as recorded, instead of by amount
   --latency HOW          8ms | uniform:5ms,max=20ms | lognormal:8ms,p99=40ms
   --deadline TIME        the acquirer's deadline, 30s or 1500ms: late responses are sent after it
   --drop SHARE  --late SHARE  --duplicate SHARE  --garble SHARE  --disconnect SHARE  --decline SHARE

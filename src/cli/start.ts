@@ -84,7 +84,7 @@ async function replace(log: Log, replaceAll: () => Promise<void>): Promise<void>
 
 async function stopping(log: Log, asked: Promise<string>, stop: () => Promise<void>): Promise<void> {
   const signal = await asked;
-  log.info({ signal }, 'stopping, taps in flight are answered first');
+  log.info({ signal }, 'stopping, taps in flight receive their responses first');
   const askedAtMs = performance.now();
   await stop();
   log.info({ tookMs: Math.round(performance.now() - askedAtMs) }, 'stopped');

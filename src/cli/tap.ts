@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import type { Problem } from '#schemas/problem';
 import { CryptoError, StartError } from '../basics/errors.ts';
 import { SAMPLE_CARDS, type SampleCardName } from '../card/sample-tap.ts';
-import { authorizationOf, Phone, type PhoneAnswer } from '../tools/phone/phone.ts';
+import { authorizationOf, Phone, type PhoneResponse } from '../tools/phone/phone.ts';
 import { readProfileOrDemo } from '../tools/phone/profile.ts';
 import { checkAmount, showAmount } from './amount.ts';
 import { bad, flag, good, poor, text } from './output.ts';
@@ -42,7 +42,7 @@ export async function run(args: string[]): Promise<number> {
   checkAmount({ amount, currency });
   const profile = readProfileOrDemo(values.profile);
   const phone = new Phone(profile, values.device);
-  const answer = await phone
+  const response = await phone
     .tap({
       amount,
       currency,
@@ -54,8 +54,10 @@ export async function run(args: string[]): Promise<number> {
       if (cause instanceof CryptoError) throw new StartError('BAD_CONFIG', '--pin: 4 to 12 digits', { cause });
       throw new StartError('BAD_CONFIG', `No response from ${profile.url}. Is the gateway running?`, { cause });
     });
-  console.log(values.json ? JSON.stringify(answer.body) : describe(answer, { isPinGiven: values.pin !== undefined }));
-  const outcome = authorizationOf(answer)?.type;
+  console.log(
+    values.json ? JSON.stringify(response.body) : describe(response, { isPinGiven: values.pin !== undefined }),
+  );
+  const outcome = authorizationOf(response)?.type;
   if (outcome === undefined) return 1;
   return outcome === 'Approved' ? 0 : 3;
 }
@@ -66,13 +68,13 @@ function styleOf(outcome: string): (text: string) => string {
 }
 
 /** The HTTP response on a few lines. */
-export function describe(answer: PhoneAnswer, { isPinGiven = false } = {}): string {
-  const ms = `${answer.ms.toFixed(0)} ms`;
-  const outcome = authorizationOf(answer);
+export function describe(response: PhoneResponse, { isPinGiven = false } = {}): string {
+  const ms = `${response.ms.toFixed(0)} ms`;
+  const outcome = authorizationOf(response);
   if (outcome === undefined) {
-    const { message, errors = [] } = answer.body as Problem;
+    const { message, errors = [] } = response.body as Problem;
     return [
-      `${answer.status}  ${message}  (${ms})`,
+      `${response.status}  ${message}  (${ms})`,
       ...errors.map(({ pointer, detail }) => `     ${pointer}: ${detail}`),
     ].join('\n');
   }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { createClient, NoAnswerError, ProblemError } from '#schemas/client';
+import { createClient, NoResponseError, ProblemError } from '#schemas/client';
 import { StartError } from '../basics/errors.ts';
 import type { SampleCardName } from '../card/sample-tap.ts';
 import { askEnvironment } from '../tools/load/gateway-watch.ts';
-import { authorizationOf, Phone, type PhoneAnswer } from '../tools/phone/phone.ts';
+import { authorizationOf, Phone, type PhoneResponse } from '../tools/phone/phone.ts';
 import { type Profile, readProfileOrDemo } from '../tools/phone/profile.ts';
 import { scenarioOf } from '../tools/simulator/scenarios.ts';
 import { showAmount } from './amount.ts';
@@ -15,7 +15,7 @@ import { describe } from './tap.ts';
 /** What happens to an approved sale after the tap. */
 export type AfterSale = 'void' | 'refund';
 
-/** A payment that simulated switches answer in one particular way. */
+/** A payment to which simulated switches respond in one particular way. */
 export interface TriggerCase {
   /** Decimal text; the simulated switches select their behaviour by it (src/tools/simulator/scenarios.ts). */
   readonly amount: string;
@@ -103,10 +103,10 @@ export const TRIGGER_CASES: Readonly<Record<string, TriggerCase>> = {
 export function declinedWith(code: string): TriggerCase {
   const amount = `10.${code}`;
   const scenario = /^\d\d$/.test(code) ? scenarioOf(Number(amount.replace('.', ''))) : undefined;
-  if (scenario?.kind === 'answer' && scenario.responseCode !== '00') return { ...TRIGGER_CASES.declined!, amount };
+  if (scenario?.kind === 'response' && scenario.responseCode !== '00') return { ...TRIGGER_CASES.declined!, amount };
   throw new StartError(
     'BAD_CONFIG',
-    `--code ${code}: expected a two-digit response code that the simulated switches answer, such as 05, 51 or 54`,
+    `--code ${code}: expected a two-digit response code with which the simulated switches respond, such as 05, 51 or 54`,
   );
 }
 
@@ -138,13 +138,13 @@ export async function run(args: string[]): Promise<number> {
   const wanted = caseOf(positionals, values.code);
   const profile = terminalOf(readProfileOrDemo(values.profile), wanted, values);
   await refuseProd(profile);
-  const answer = await new Phone(profile).tap({ ...wanted, currency: CURRENCY });
-  const { type, serviceReference = '' } = authorizationOf(answer) ?? {};
+  const response = await new Phone(profile).tap({ ...wanted, currency: CURRENCY });
+  const { type, serviceReference = '' } = authorizationOf(response) ?? {};
   const isExpected = type === wanted.expected;
   const after =
     isExpected && wanted.afterwards ? await finish(profile, serviceReference, wanted.afterwards) : undefined;
-  if (values.json) console.log(JSON.stringify({ tap: answer.body, after, events: wanted.events }));
-  else print(answer, wanted, { isExpected, after });
+  if (values.json) console.log(JSON.stringify({ tap: response.body, after, events: wanted.events }));
+  else print(response, wanted, { isExpected, after });
   if (type === undefined) return 1;
   return isExpected ? 0 : 3;
 }
@@ -191,28 +191,28 @@ async function finish({ url, apiKey }: Profile, id: string, what: AfterSale): Pr
     if (what === 'void') return await client.voidSale({ params: { id } });
     return await client.refundSale({ params: { id }, body });
   } catch (cause) {
-    if (cause instanceof NoAnswerError) throw new StartError('BAD_CONFIG', `No response from ${url}.`, { cause });
+    if (cause instanceof NoResponseError) throw new StartError('BAD_CONFIG', `No response from ${url}.`, { cause });
     if (!(cause instanceof ProblemError)) throw cause;
     throw new StartError('BAD_CONFIG', `The ${what} is refused: ${cause.problem.detail}`, { cause });
   }
 }
 
 function print(
-  answer: PhoneAnswer,
+  response: PhoneResponse,
   { expected, events, afterwards }: TriggerCase,
   { isExpected, after }: { readonly isExpected: boolean; readonly after: object | undefined },
 ): void {
-  console.log(describe(answer, { isPinGiven: true }));
-  if (authorizationOf(answer) === undefined) return;
+  console.log(describe(response, { isPinGiven: true }));
+  if (authorizationOf(response) === undefined) return;
   if (!isExpected) {
-    console.log(`${bad('unexpected')}  expected ${expected}; only simulated switches answer by the amount`);
+    console.log(`${bad('unexpected')}  expected ${expected}; only simulated switches respond by the amount`);
     return;
   }
   if (after) console.log(`${good(afterwards === 'void' ? 'void accepted' : `refund ${refundOf(after)}`)}`);
   console.log(`webhooks  ${events.join('\n          ')}`);
 }
 
-function refundOf(answer: object): string {
-  const { type, amount, currency } = answer as { type: string; amount: number; currency: string };
+function refundOf(response: object): string {
+  const { type, amount, currency } = response as { type: string; amount: number; currency: string };
   return `${type}  ${showAmount(amount, currency)}`;
 }

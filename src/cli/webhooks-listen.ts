@@ -65,11 +65,13 @@ export class EventFeed {
   }
 
   /** A refusal that polling again would not change is reported to the user. */
-  #asked<Answer>(answer: Promise<Answer>): Promise<Answer> {
-    return answer.catch((cause) => {
+  #asked<Value>(response: Promise<Value>): Promise<Value> {
+    return response.catch((cause) => {
       const isLasting = cause instanceof ProblemError && cause.status < 500 && cause.status !== 429;
       if (!isLasting) throw cause;
-      throw new StartError('BAD_CONFIG', `${this.url} answers ${cause.status}: ${cause.problem.detail}`, { cause });
+      throw new StartError('BAD_CONFIG', `${this.url} responds with ${cause.status}: ${cause.problem.detail}`, {
+        cause,
+      });
     });
   }
 }
@@ -198,9 +200,9 @@ function describe({ id, createdAt, payload }: WebhookEventView): string {
   return `${createdAt}  ${type} ${sequence}  ${disposition}  ${showMajor(amount, currency)}  ${merchantReference}  (${id})`;
 }
 
-function outcomeOf(status: number, answer: string): string {
+function outcomeOf(status: number, response: string): string {
   if (status >= 200 && status < 300) return `${status}`;
-  const said = answer.trim().replaceAll(/\s+/g, ' ').slice(0, SHOWN_CHARS);
+  const said = response.trim().replaceAll(/\s+/g, ' ').slice(0, SHOWN_CHARS);
   const why = status >= 300 && status < 400 ? 'a redirect, which is not followed' : said;
   return `${bad('NOT TAKEN')}  ${status}${why && `  ${why}`}`;
 }
@@ -211,8 +213,11 @@ function reasonOf({ name, cause }: Error): string {
 }
 
 /** The result of the last attempt at the registered callback, and the next step. */
-function describeAttempt({ number, url, status, error, answer }: WebhookAttemptView, event: WebhookEventView): string {
-  const outcome = status === null ? `${bad('NOT TAKEN')}  ${error}` : outcomeOf(status, answer ?? '');
+function describeAttempt(
+  { number, url, status, error, response }: WebhookAttemptView,
+  event: WebhookEventView,
+): string {
+  const outcome = status === null ? `${bad('NOT TAKEN')}  ${error}` : outcomeOf(status, response ?? '');
   const next = event.nextAttemptAt === null ? event.state : `next at ${event.nextAttemptAt}`;
   return `${outcome}  attempt ${number} at ${url}, ${event.state === 'delivered' ? 'delivered' : next}`;
 }

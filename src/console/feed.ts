@@ -129,7 +129,7 @@ export type HistoryPoint = readonly [
 /** Whether the figures of the console can be read, for a page that cannot show them. */
 export interface Availability {
   readonly database: 'up' | 'down';
-  /** Milliseconds since 1970: when the database last answered; null while it does. */
+  /** Milliseconds since 1970: when the database last responded; null while it does. */
   readonly downSinceMs: number | null;
   readonly nowMs: number;
 }
@@ -151,8 +151,8 @@ export class ConsoleFeed {
   readonly #kept: Pick<Moment, 'atMs' | 'taps' | 'tapsOfAcquirers'>[] = [];
   readonly #framing: Repetition;
   #isClosed = false;
-  /** The process has started, so the database has answered. */
-  #answeredAtMs = Date.now();
+  /** The process has started, so the database has responded. */
+  #respondedAtMs = Date.now();
   #hasFailed = false;
 
   constructor(parts: FeedParts) {
@@ -187,8 +187,8 @@ export class ConsoleFeed {
   /** Needs no database, and reveals nothing that a load balancer does not see. */
   availability(): Availability {
     const nowMs = Date.now();
-    const isDown = this.#hasFailed || nowMs - this.#answeredAtMs > SILENT_AFTER_MS;
-    return { database: isDown ? 'down' : 'up', downSinceMs: isDown ? this.#answeredAtMs : null, nowMs };
+    const isDown = this.#hasFailed || nowMs - this.#respondedAtMs > SILENT_AFTER_MS;
+    return { database: isDown ? 'down' : 'up', downSinceMs: isDown ? this.#respondedAtMs : null, nowMs };
   }
 
   async close(): Promise<void> {
@@ -200,7 +200,7 @@ export class ConsoleFeed {
 
   async #frame(): Promise<void> {
     const reported = await readReportedFigures<ProcessFigures>(this.#parts.database);
-    this.#answeredAtMs = Date.now();
+    this.#respondedAtMs = Date.now();
     this.#hasFailed = false;
     const known = new Set(reported.map(({ id }) => id));
     for (const id of this.#processes.keys()) if (!known.has(id)) this.#processes.delete(id);

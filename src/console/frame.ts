@@ -40,7 +40,7 @@ export interface OutcomeRate {
 
 export interface SwitchRates extends Omit<SwitchFigures, 'roundTrips'> {
   readonly processId: string;
-  readonly answeredPerSecond: number;
+  readonly responsesPerSecond: number;
   /** Round trip in milliseconds. */
   readonly p50: number | null;
   readonly p99: number | null;

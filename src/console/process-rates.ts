@@ -107,7 +107,7 @@ export class ProcessRates {
       return {
         ...rest,
         processId,
-        answeredPerSecond: this.perSecond((figures) => switchOf(figures, rest.name)?.answered ?? 0),
+        responsesPerSecond: this.perSecond((figures) => switchOf(figures, rest.name)?.responded ?? 0),
         p50: percentileMs(timings, 0.5),
         p99: percentileMs(timings, 0.99),
       };

@@ -101,10 +101,10 @@ function timingsOf(values: readonly Value[]): Timings {
 }
 
 function switchFigures(name: string, { stats, lines }: AcquirerSwitch): SwitchFigures {
-  const { type, availability, inFlight, pending, answered, timedOut, reconnects, badMacs, lastEchoAtMs } = stats;
+  const { type, availability, inFlight, pending, responded, timedOut, reconnects, badMacs, lastEchoAtMs } = stats;
   const { roundTrips, unmatchedResponses } = stats;
   return {
-    ...{ name, type, availability, inFlight, pending, answered, timedOut, reconnects, badMacs, lastEchoAtMs },
+    ...{ name, type, availability, inFlight, pending, responded, timedOut, reconnects, badMacs, lastEchoAtMs },
     late: stats.late + unmatchedResponses.late,
     unmatched: stats.unmatched,
     roundTrips: { bounds: roundTrips.boundsMs.map((ms) => ms / 1_000), counts: roundTrips.counts },

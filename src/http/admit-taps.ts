@@ -189,5 +189,5 @@ function refuse(request: IncomingMessage, response: ServerResponse, log: Request
   response.end(body);
   const logged = { correlationId, trace, method: 'POST', routeOptions: { url: TAPS } };
   log.overloaded(logged, 'gateway');
-  log.answered(logged, { statusCode: REFUSAL.status, elapsedTime: performance.now() - startedAtMs });
+  log.responded(logged, { statusCode: REFUSAL.status, elapsedTime: performance.now() - startedAtMs });
 }

@@ -8,13 +8,13 @@ import type {
 } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { invalidValues } from '../basics/errors.ts';
-import type { Claim, ClaimOutcome, KeptAnswer, KeyedRequest } from '../store/transactions/idempotency.ts';
+import type { Claim, ClaimOutcome, KeptResponse, KeyedRequest } from '../store/transactions/idempotency.ts';
 import { HttpError } from './problem.ts';
 
 /** Stores responses for replay. */
-export interface AnswerKeeper {
+export interface ResponseKeeper {
   claim(request: KeyedRequest): Promise<ClaimOutcome>;
-  keep(claim: Claim, answer: KeptAnswer): Promise<void>;
+  keep(claim: Claim, response: KeptResponse): Promise<void>;
   release(claim: Claim): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ export function requestHash(request: FastifyRequest): Uint8Array | null {
   return hash('sha256', JSON.stringify([credential, route, key, Buffer.from(fingerprint).toString('hex')]), 'buffer');
 }
 
-export function createIdempotency(authenticator: Authenticator, keeper: AnswerKeeper): IdempotentRoute {
+export function createIdempotency(authenticator: Authenticator, keeper: ResponseKeeper): IdempotentRoute {
   const idempotent: IdempotentRoute = {
     preHandler: async (request, reply) => {
       const key = readKey(request.headers[HEADER]);
@@ -89,7 +89,7 @@ export function createIdempotency(authenticator: Authenticator, keeper: AnswerKe
         ? keeper.keep(claim, { status, headers: keptHeaders(reply), body: String(payload ?? '') })
         : keeper.release(claim);
       // The operation is complete, so the caller gets its response even if storing fails. Until the claim is
-      // abandoned, a repeat is answered that the first request still runs.
+      // abandoned, a repeat receives the response that the first request still runs.
       await kept.catch(() => {});
       return payload;
     },
@@ -116,8 +116,8 @@ function replay(outcome: Exclude<ClaimOutcome, { kind: 'claimed' }>, reply: Fast
       throw new HttpError(409, 134, 'The request with this Idempotency-Key is still running.');
     case 'otherRequest':
       throw new HttpError(422, 104, 'The Idempotency-Key was already used for another request.');
-    case 'answered': {
-      const { status, headers, body } = outcome.answer;
+    case 'responded': {
+      const { status, headers, body } = outcome.response;
       if (body === null)
         throw new HttpError(
           409,

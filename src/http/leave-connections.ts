@@ -24,10 +24,10 @@ interface Tracked {
 }
 
 /**
- * A server that stops accepts no connections. Requests on open connections are still answered. The last response has
- * `Connection: close`, so that a client notices the stop between two requests and none fails. A connection that stays
- * idle is ended after a moment. What arrives after that, or behind the last response, is refused, so that the stop has an
- * end and no response of a handled request is lost.
+ * A server that stops accepts no connections. Requests on open connections still receive a response. The last response
+ * has `Connection: close`, so that a client notices the stop between two requests and none fails. A connection that
+ * stays idle is ended after a moment. What arrives after that, or behind the last response, is refused, so that the
+ * stop has an end and no response of a handled request is lost.
  */
 export function leaveConnections(server: FastifyInstance, pending: PendingResponses): void {
   const http = server.server;
@@ -114,7 +114,7 @@ function endSilent({ server }: FastifyInstance, openedAtMs: ReadonlyMap<Socket, 
   server.once('close', () => clearInterval(looking));
 }
 
-/** What has not been answered on a connection. */
+/** What has not received a response on a connection. */
 export interface Pending {
   /** Responses in progress, in the order of their requests. */
   readonly responses: readonly ServerResponse[];

@@ -12,7 +12,7 @@ import { statusName } from '../payments/model/status.ts';
 import { TRANSACTION_TYPE_NAMES, type Transaction, TransactionType, toldMinor } from '../payments/model/transaction.ts';
 import type { MerchantRecord } from '../payments/ports/directory-ports.ts';
 import { linkExpired } from '../payments/taps/link-of-tap.ts';
-import { errorTextOf } from './answer-phone.ts';
+import { errorTextOf } from './respond-to-phone.ts';
 
 /** Builds 2.3. `tap` is the last transaction on the link. */
 export function linkStatusOf(link: Link, tap: Transaction | undefined): LinkStatus {

@@ -1,7 +1,6 @@
 import { ERROR_CODE_NAMES, type ErrorCode, type Problem } from '#schemas/problem';
 import { isStoreCondition } from '../basics/errors/system-error.ts';
 import {
-  AnswerOverdue,
   type AttestationCode,
   AttestationRefused,
   AuthError,
@@ -15,6 +14,7 @@ import {
   Overloaded,
   PinNotAwaited,
   RequestRejected,
+  ResponseOverdue,
   StoreUnavailable,
   StoreUnread,
   TAP_REFUSALS,
@@ -49,7 +49,7 @@ export class HttpError extends TapwireError {
 }
 
 /** The response to an error, without the ids of the request. */
-export interface ProblemAnswer {
+export interface ProblemResponse {
   readonly status: number;
   readonly errorCode: ErrorCode;
   readonly detail: string;
@@ -61,7 +61,7 @@ export interface ProblemAnswer {
 const RETRY_AFTER = { 'retry-after': '2' };
 
 /** The response to an error of a use case or an adapter; undefined for an unexpected error. */
-export function problemOf(error: unknown): ProblemAnswer | undefined {
+export function problemOf(error: unknown): ProblemResponse | undefined {
   if (error instanceof HttpError) {
     const { status, errorCode, detail, errors, headers } = error;
     return { status, errorCode, detail, errors, headers };
@@ -80,26 +80,26 @@ export function problemOf(error: unknown): ProblemAnswer | undefined {
   if (error instanceof HeldAfterRestore) return HELD_AFTER_RESTORE;
   if (error instanceof Throttled) return throttled(error);
   if (error instanceof StoreUnavailable) return unavailable(error);
-  if (error instanceof AnswerOverdue) return overdue(error);
+  if (error instanceof ResponseOverdue) return overdue(error);
   if (isStoreCondition(error)) return unavailable(new StoreUnread());
   return undefined;
 }
 
-const NOT_FOUND: ProblemAnswer = { status: 404, errorCode: 122, detail: 'Resource not found.' };
+const NOT_FOUND: ProblemResponse = { status: 404, errorCode: 122, detail: 'Resource not found.' };
 
-const DUPLICATE_REFERENCE: ProblemAnswer = {
+const DUPLICATE_REFERENCE: ProblemResponse = {
   status: 409,
   errorCode: 124,
   detail: 'The merchantReference belongs to another transaction. Use a new one.',
 };
 
-const PIN_NOT_AWAITED: ProblemAnswer = {
+const PIN_NOT_AWAITED: ProblemResponse = {
   status: 409,
   errorCode: 104,
   detail: 'This transaction is not awaiting a PIN.',
 };
 
-const OVERLOADED: ProblemAnswer = {
+const OVERLOADED: ProblemResponse = {
   status: 503,
   errorCode: 203,
   detail:
@@ -108,7 +108,7 @@ const OVERLOADED: ProblemAnswer = {
 };
 
 /** A token of the gateway cannot be signed. The request may have been carried out. */
-const HSM_UNAVAILABLE: ProblemAnswer = {
+const HSM_UNAVAILABLE: ProblemResponse = {
   status: 503,
   errorCode: 203,
   detail: 'The security module does not respond. Repeat the request.',
@@ -116,7 +116,7 @@ const HSM_UNAVAILABLE: ProblemAnswer = {
 };
 
 /** An operator compares the books meanwhile, which takes hours. */
-const HELD_AFTER_RESTORE: ProblemAnswer = {
+const HELD_AFTER_RESTORE: ProblemResponse = {
   status: 503,
   errorCode: 203,
   detail:
@@ -124,20 +124,20 @@ const HELD_AFTER_RESTORE: ProblemAnswer = {
   headers: { 'retry-after': '60' },
 };
 
-const OUTCOME_UNKNOWN: ProblemAnswer = {
+const OUTCOME_UNKNOWN: ProblemResponse = {
   status: 500,
   errorCode: 201,
   detail: 'The outcome is not known yet. Repeat the request to get it.',
 };
 
-function overdue({ waitsForSwitch }: AnswerOverdue): ProblemAnswer {
+function overdue({ waitsForSwitch }: ResponseOverdue): ProblemResponse {
   if (waitsForSwitch) return OUTCOME_UNKNOWN;
-  const detail = 'The request was not answered in time and may have been carried out.';
+  const detail = 'The request received no response in time and may have been carried out.';
   return { status: 503, errorCode: 203, detail, headers: RETRY_AFTER };
 }
 
 /** The text is about this request only: an earlier, identical request may have been stored. */
-function unavailable(error: StoreUnavailable): ProblemAnswer {
+function unavailable(error: StoreUnavailable): ProblemResponse {
   if (error.mayBeStored) return OUTCOME_UNKNOWN;
   const detail =
     error instanceof StoreUnread
@@ -146,13 +146,13 @@ function unavailable(error: StoreUnavailable): ProblemAnswer {
   return { status: 503, errorCode: 201, detail, headers: RETRY_AFTER };
 }
 
-const FORBIDDEN: Readonly<Record<Forbidden['code'], ProblemAnswer>> = {
+const FORBIDDEN: Readonly<Record<Forbidden['code'], ProblemResponse>> = {
   FORBIDDEN: { status: 403, errorCode: 101, detail: 'The credential does not permit this.' },
   BLOCKED_USER: { status: 403, errorCode: 105, detail: 'The user is blocked.' },
   BLOCKED_DEVICE: { status: 403, errorCode: 139, detail: 'The device is blocked.' },
 };
 
-const ATTESTATION: Readonly<Record<AttestationCode, ProblemAnswer>> = {
+const ATTESTATION: Readonly<Record<AttestationCode, ProblemResponse>> = {
   ATTESTATION_MISSING: {
     status: 403,
     errorCode: 106,
@@ -172,7 +172,7 @@ const ATTESTATION: Readonly<Record<AttestationCode, ProblemAnswer>> = {
   APP_OUTDATED: { status: 403, errorCode: 110, detail: 'The version of the app is too low.' },
 };
 
-const NO_CONFIGURATION: Readonly<Record<NoConfiguration['code'], ProblemAnswer>> = {
+const NO_CONFIGURATION: Readonly<Record<NoConfiguration['code'], ProblemResponse>> = {
   NO_TERMINAL: {
     status: 500,
     errorCode: 208,
@@ -199,7 +199,7 @@ const NO_CONFIGURATION: Readonly<Record<NoConfiguration['code'], ProblemAnswer>>
 const NO_CREDENTIAL = 'The credential is missing or was rejected.';
 
 /** Only the holder of the private key gets it. It names no acquirer, because tenants must not learn of each other. */
-const AMBIGUOUS_ACQUIRER: ProblemAnswer = {
+const AMBIGUOUS_ACQUIRER: ProblemResponse = {
   status: 401,
   errorCode: 117,
   detail:
@@ -208,7 +208,7 @@ const AMBIGUOUS_ACQUIRER: ProblemAnswer = {
 };
 
 /** A missing credential and a wrong one are 401; a valid one without the right is 403. */
-const AUTHENTICATION: Readonly<Record<AuthError['code'], ProblemAnswer>> = {
+const AUTHENTICATION: Readonly<Record<AuthError['code'], ProblemResponse>> = {
   UNAUTHORISED: { status: 401, errorCode: 100, detail: NO_CREDENTIAL },
   API_KEY_INVALID: { status: 401, errorCode: 102, detail: NO_CREDENTIAL },
   JWT_INVALID: { status: 401, errorCode: 117, detail: NO_CREDENTIAL },
@@ -216,13 +216,13 @@ const AUTHENTICATION: Readonly<Record<AuthError['code'], ProblemAnswer>> = {
   FORBIDDEN: FORBIDDEN.FORBIDDEN,
 };
 
-const THROTTLED: Readonly<Record<Throttled['code'], Pick<ProblemAnswer, 'errorCode' | 'detail'>>> = {
+const THROTTLED: Readonly<Record<Throttled['code'], Pick<ProblemResponse, 'errorCode' | 'detail'>>> = {
   TOO_MANY_LOGINS: { errorCode: 132, detail: 'Too many login attempts.' },
   TOO_MANY_REQUESTS: { errorCode: 203, detail: 'The rate limit was exceeded.' },
 };
 
 /** With the quota in the headers of draft-ietf-httpapi-ratelimit-headers. */
-function throttled({ code, quota, retryAfterSeconds }: Throttled): ProblemAnswer {
+function throttled({ code, quota, retryAfterSeconds }: Throttled): ProblemResponse {
   const { name, most, windowSeconds } = quota;
   return {
     status: 429,
@@ -236,7 +236,7 @@ function throttled({ code, quota, retryAfterSeconds }: Throttled): ProblemAnswer
 }
 
 /** Names the blob at fault, and a cause only where it cannot serve as an oracle. */
-function refusedTap({ pointer, code, source }: TapRefused): ProblemAnswer {
+function refusedTap({ pointer, code, source }: TapRefused): ProblemResponse {
   return {
     status: 400,
     errorCode: source === 'card' ? 202 : 104,
@@ -278,8 +278,8 @@ export const STATUS_TITLES: Readonly<Record<number, string>> = {
 };
 
 /** The body (RFC 9457). */
-export function problemBody(answer: ProblemAnswer, instance: string, requestId: string): Problem {
-  const { status, errorCode, detail, errors } = answer;
+export function problemBody(response: ProblemResponse, instance: string, requestId: string): Problem {
+  const { status, errorCode, detail, errors } = response;
   return {
     type: `/docs/errors#${errorCode}`,
     title: STATUS_TITLES[status] ?? 'Error',
@@ -308,7 +308,7 @@ export interface ValidationFailure {
 }
 
 /** The response to values that a schema refuses, with a pointer to each. Names that the caller chose are not repeated. */
-export function invalidValuesProblem({ validation, validationContext }: ValidationFailure): ProblemAnswer {
+export function invalidValuesProblem({ validation, validationContext }: ValidationFailure): ProblemResponse {
   const isBody = validationContext === undefined || validationContext === 'body';
   const where = isBody ? '' : `/${validationContext}`;
   return {

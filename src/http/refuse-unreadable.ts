@@ -1,13 +1,13 @@
 /**
- * Answers input that Node refuses before there is a request. The response is a problem like any other. The connection
- * is closed, because the start of the next message is not known (RFC 9112 2.2, 6.3).
+ * Responds to input that Node refuses before there is a request. The response is a problem like any other. The
+ * connection is closed, because the start of the next message is not known (RFC 9112 2.2, 6.3).
  */
 import { randomUUID } from 'node:crypto';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { formatTraceparent, takeTrace } from '../observe/request-log.ts';
 import type { PendingResponses } from './leave-connections.ts';
-import { type ProblemAnswer, problemBody, STATUS_TITLES } from './problem.ts';
+import { type ProblemResponse, problemBody, STATUS_TITLES } from './problem.ts';
 
 /**
  * An error of the parser, with the last bytes read and the position that the parser reached, or an error of a
@@ -15,20 +15,20 @@ import { type ProblemAnswer, problemBody, STATUS_TITLES } from './problem.ts';
  */
 type ClientError = Error & { readonly code?: string; readonly rawPacket?: unknown; readonly bytesParsed?: number };
 
-const MALFORMED: ProblemAnswer = { status: 400, errorCode: 104, detail: 'The request is not valid HTTP.' };
+const MALFORMED: ProblemResponse = { status: 400, errorCode: 104, detail: 'The request is not valid HTTP.' };
 /** Keyed by Node's error code. Any other code means a malformed request. */
-const REFUSALS: Readonly<Record<string, ProblemAnswer>> = {
+const REFUSALS: Readonly<Record<string, ProblemResponse>> = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, errorCode: 104, detail: 'The request did not arrive in time.' },
   HPE_HEADER_OVERFLOW: { status: 431, errorCode: 104, detail: 'The headers and the address exceed 16 KB.' },
 };
-const UNKNOWN_METHOD: ProblemAnswer = { status: 501, errorCode: 104, detail: 'The method is not supported.' };
-const NO_TUNNELS: ProblemAnswer = {
+const UNKNOWN_METHOD: ProblemResponse = { status: 501, errorCode: 104, detail: 'The method is not supported.' };
+const NO_TUNNELS: ProblemResponse = {
   status: 405,
   errorCode: 104,
   detail: 'This server is not a proxy.',
   headers: { allow: '' },
 };
-const UNKNOWN_EXPECTATION: ProblemAnswer = {
+const UNKNOWN_EXPECTATION: ProblemResponse = {
   status: 417,
   errorCode: 104,
   detail: 'The only supported expectation is 100-continue.',
@@ -51,7 +51,7 @@ export class UnreadableRequests {
 
   #pending: PendingResponses | undefined;
 
-  /** Watches the connections of a server. Answers CONNECT and unknown expectations, for which Node sends no body. */
+  /** Watches the connections of a server. Responds to CONNECT and unknown expectations, for which Node sends no body. */
   watch(server: HttpServer, pending: PendingResponses): void {
     this.#pending = pending;
     server.on('connect', (_request: IncomingMessage, socket: Socket) => this.#refuseTunnel(socket, pending));
@@ -70,11 +70,11 @@ export class UnreadableRequests {
     this.#refused.add(socket);
     const { responses, cutShort } = this.#pending!.of(socket);
     const latest = responses.at(-1);
-    // A request that was answered before it arrived completely, as with 413, gets no second response.
-    const isAnswered = latest ? !latest.req.complete && latest.headersSent : cutShort?.complete === false;
-    const close = () => (isAnswered ? socket.destroySoon() : this.#close(socket, refusalOf(error)));
+    // A request that received a response before it arrived completely, as with 413, gets no second response.
+    const hasResponded = latest ? !latest.req.complete && latest.headersSent : cutShort?.complete === false;
+    const close = () => (hasResponded ? socket.destroySoon() : this.#close(socket, refusalOf(error)));
     // A request that never arrives completely gets only this refusal. The requests before it get their responses.
-    const awaited = responses.findLast((response) => response.req.complete || isAnswered);
+    const awaited = responses.findLast((response) => response.req.complete || hasResponded);
     if (awaited === undefined) close();
     else awaited.once('close', close);
   };
@@ -95,7 +95,7 @@ export class UnreadableRequests {
     else close();
   }
 
-  #close(socket: Socket, refusal: ProblemAnswer): void {
+  #close(socket: Socket, refusal: ProblemResponse): void {
     if (!socket.writable) {
       socket.destroy();
       return;
@@ -117,14 +117,14 @@ function isUnused({ code }: ClientError, { bytesRead }: Socket): boolean {
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' && bytesRead === 0;
 }
 
-function refusalOf({ code = '', rawPacket, bytesParsed = 0 }: ClientError): ProblemAnswer {
+function refusalOf({ code = '', rawPacket, bytesParsed = 0 }: ClientError): ProblemResponse {
   if (code !== 'HPE_INVALID_METHOD' || !Buffer.isBuffer(rawPacket)) return REFUSALS[code] ?? MALFORMED;
   const lineAt = rawPacket.lastIndexOf('\n', bytesParsed) + 1;
   return REQUEST_LINE.test(rawPacket.toString('latin1', lineAt)) ? UNKNOWN_METHOD : MALFORMED;
 }
 
 /** Includes the headers of every response. Nothing is known about the request, not even its URL. */
-function rendered(refusal: ProblemAnswer): { headers: Record<string, string>; body: string } {
+function rendered(refusal: ProblemResponse): { headers: Record<string, string>; body: string } {
   const requestId = randomUUID();
   const body = JSON.stringify(problemBody(refusal, '', requestId));
   const headers = {

@@ -4,17 +4,23 @@ import { validatorCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { Overloaded } from '../basics/errors.ts';
 import { formatTraceparent, type RequestLog, type Trace, takeTrace } from '../observe/request-log.ts';
-import { type AnswerTimes, keepAnswerDeadlines } from './answer-deadlines.ts';
-import { serializerCompiler } from './answer-schema.ts';
 import { correlationIdOf, guardRequests } from './guard-requests.ts';
 import { NOT_JSON, parseJsonBodies } from './json-body.ts';
 import { leaveConnections, PendingResponses } from './leave-connections.ts';
-import { invalidValuesProblem, type ProblemAnswer, problemBody, problemOf, type ValidationFailure } from './problem.ts';
+import {
+  invalidValuesProblem,
+  type ProblemResponse,
+  problemBody,
+  problemOf,
+  type ValidationFailure,
+} from './problem.ts';
 import { UnreadableRequests } from './refuse-unreadable.ts';
+import { keepResponseDeadlines, type ResponseTimes } from './response-deadlines.ts';
+import { serializerCompiler } from './response-schema.ts';
 import { challengeOf, RouteTable } from './route-table.ts';
 import { readTlsFiles, type TlsFiles } from './tls-files.ts';
 
-export { answerList, answerSchema } from './answer-schema.ts';
+export { responseList, responseSchema } from './response-schema.ts';
 
 /** Limit of a body: both blobs at their maximum size, and the reference. */
 const MAX_BODY_BYTES = 192 * 1024;
@@ -24,14 +30,14 @@ const HEADERS_TIMEOUT_MS = 10_000;
 /** Node's default is 120 s. The timeouts of a request begin after the handshake. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 /**
- * Delay between the timeout of a connection and its end; Node's default is a check every 30 s. Node would answer a
- * request without `Host` with an empty body; `guard-requests.ts` answers it with a problem.
+ * Delay between the timeout of a connection and its end; Node's default is a check every 30 s. Node would respond to a
+ * request without `Host` with an empty body; `guard-requests.ts` responds to it with a problem.
  */
 const HTTP_OPTIONS = { connectionsCheckingInterval: 1_000, requireHostHeader: false };
 /** Longer than the idle time of common load balancers (60 s), so that they close first. */
 const KEEP_ALIVE_MS = 72_000;
-/** The longest deadline that a profile may have, with the slack to answer and the grace. */
-const LONGEST_TIMES: AnswerTimes = { switchWaitMs: () => 127_000 };
+/** The longest deadline that a profile may have, with the slack to respond and the grace. */
+const LONGEST_TIMES: ResponseTimes = { switchWaitMs: () => 127_000 };
 const MAX_PARAM_CHARS = 255;
 /** Start of a request target in absolute form (RFC 9112 3.2.2). Its host makes no difference here. */
 const ORIGIN = /^https?:\/\/[^/?]*(?=[/?]|$)/i;
@@ -44,7 +50,7 @@ export interface ServerOptions {
   readonly log: RequestLog;
   readonly trustedProxies?: readonly string[] | undefined;
   /** Maximum time of a response; by default as long as the slowest switch may take. */
-  readonly answerTimes?: AnswerTimes | undefined;
+  readonly responseTimes?: ResponseTimes | undefined;
   /** HTTPS if given. */
   readonly tls?: TlsFiles | undefined;
   /** qa and prod: refuse requests that clients did not send by HTTPS, and add HSTS to all other responses. */
@@ -62,7 +68,7 @@ declare module 'fastify' {
 
 /** The HTTP server with everything that all routes share. The composition root registers the routes. */
 export function createServer(options: ServerOptions): Server {
-  const { log, answerTimes = LONGEST_TIMES, requiresHttps = false } = options;
+  const { log, responseTimes = LONGEST_TIMES, requiresHttps = false } = options;
   const unreadable = new UnreadableRequests();
   const server = newFastify(options, unreadable);
   const pending = new PendingResponses(server.server);
@@ -73,18 +79,18 @@ export function createServer(options: ServerOptions): Server {
   server.setSerializerCompiler(serializerCompiler);
   const routes = listRoutes(server);
   identifyRequests(server);
-  keepAnswerDeadlines(server, answerTimes);
+  keepResponseDeadlines(server, responseTimes);
   leaveConnections(server, pending);
   guardRequests(server, routes, { requiresHttps });
   server.addHook('onResponse', (request, reply, done) => {
-    log.answered(request, reply);
+    log.responded(request, reply);
     done();
   });
   server.setErrorHandler((error, request, reply) => {
     if (error instanceof Overloaded) log.overloaded(request, error.resource);
-    const answer =
+    const response =
       problemOf(error) ?? frameworkProblem(error as FrameworkError, request) ?? unforeseen(error, request, log);
-    return sendProblem(answer, request, reply);
+    return sendProblem(response, request, reply);
   });
   return server;
 }
@@ -171,18 +177,18 @@ function withoutCardNumbers(path: string): string {
   return path.replace(CARD_NUMBER, '*');
 }
 
-function sendProblem(answer: ProblemAnswer, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function sendProblem(response: ProblemResponse, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const path = withoutCardNumbers(request.url.split('?', 1)[0]!);
   reply.header('cache-control', 'no-store'); // also if the response itself could have been cached
-  if (answer.headers) reply.headers({ ...answer.headers });
-  if (answer.status === 401) {
-    reply.header('www-authenticate', challengeOf(request.routeOptions.config.facts?.takes, answer.errorCode));
+  if (response.headers) reply.headers({ ...response.headers });
+  if (response.status === 401) {
+    reply.header('www-authenticate', challengeOf(request.routeOptions.config.facts?.takes, response.errorCode));
   }
   return reply
-    .code(answer.status)
+    .code(response.status)
     .type('application/problem+json')
     .serializer(JSON.stringify)
-    .send(problemBody(answer, path, request.correlationId));
+    .send(problemBody(response, path, request.correlationId));
 }
 
 interface FrameworkError extends Error {
@@ -191,7 +197,7 @@ interface FrameworkError extends Error {
 }
 
 /** Errors that fastify itself raises. */
-function frameworkProblem(error: FrameworkError, request: FastifyRequest): ProblemAnswer | undefined {
+function frameworkProblem(error: FrameworkError, request: FastifyRequest): ProblemResponse | undefined {
   if (error.validation) return invalidValuesProblem(error as unknown as ValidationFailure);
   switch (error.code) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
@@ -216,7 +222,7 @@ function frameworkProblem(error: FrameworkError, request: FastifyRequest): Probl
     : undefined;
 }
 
-function unforeseen(error: unknown, request: FastifyRequest, log: RequestLog): ProblemAnswer {
+function unforeseen(error: unknown, request: FastifyRequest, log: RequestLog): ProblemResponse {
   log.unforeseen(error, request);
   return { status: 500, errorCode: 203, detail: 'Unexpected error in the gateway.' };
 }

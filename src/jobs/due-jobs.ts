@@ -1,7 +1,7 @@
 import type { QueueName } from '#schemas/jobs';
 import type { JobTable } from './job-table.ts';
 
-/** A queue is also asked about if this share of its interval has passed, so that few statements answer for all. */
+/** A queue is also asked about if this share of its interval has passed, so that few statements serve all. */
 const EARLY = 3 / 4;
 
 interface Watched {
@@ -32,7 +32,7 @@ export class DueJobs {
 
   /**
    * Calls `onDue` once, at most about `everyMs` after the queue has a job that is due, unless `unwatch` comes first.
-   * The first watchers are answered at once: they may have jobs from before the process started.
+   * The first watchers are served at once: they may have jobs from before the process started.
    */
   watch(queue: QueueName, everyMs: number, onDue: () => void): void {
     const askedAtMs = this.#hasAsked ? performance.now() : Number.NEGATIVE_INFINITY;
@@ -63,13 +63,13 @@ export class DueJobs {
     const nowMs = performance.now();
     const asked = [...this.#watched].filter(([, { askedAtMs, everyMs }]) => nowMs >= askedAtMs + everyMs * EARLY);
     for (const [, watched] of asked) watched.askedAtMs = nowMs;
-    this.#asking = this.#answer(new Map(asked));
+    this.#asking = this.#respond(new Map(asked));
     await this.#asking;
     this.#asking = undefined;
     this.#schedule();
   }
 
-  async #answer(asked: ReadonlyMap<QueueName, Watched>): Promise<void> {
+  async #respond(asked: ReadonlyMap<QueueName, Watched>): Promise<void> {
     try {
       for (const queue of await this.#table.queuesWithDueJobs([...asked.keys()])) {
         const watched = asked.get(queue)!;

@@ -160,9 +160,9 @@ export class JobTable implements JobsInCommit {
   /** Which of these queues have a job that a fetch could take now. */
   async queuesWithDueJobs(queues: readonly QueueName[]): Promise<QueueName[]> {
     const ask = async (client: pg.PoolClient, seal: Seal) => {
-      const answer = client.query<{ queue: QueueName }>({ ...WITH_DUE_JOBS, values: [queues] });
+      const response = client.query<{ queue: QueueName }>({ ...WITH_DUE_JOBS, values: [queues] });
       seal();
-      return (await answer).rows.map(({ queue }) => queue);
+      return (await response).rows.map(({ queue }) => queue);
     };
     return inTransaction(this.#database, ask, BEGIN_BY_INDEX);
   }

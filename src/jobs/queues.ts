@@ -17,7 +17,7 @@ export interface QueuePolicy {
 const UNTIL_DONE = { retryLimit: 10_000, retryDelay: 1, retryBackoff: true, retryDelayMax: 60 } as const;
 
 export const QUEUES: Readonly<Record<QueueName, QueuePolicy>> = {
-  // At most two tries fit before answer_by; then `overdue` takes over.
+  // At most two tries fit before respond_by; then `overdue` takes over.
   authorize: { expireInSeconds: 50, retryLimit: 3, retryDelay: 1, retryBackoff: false },
   refund: { expireInSeconds: 50, retryLimit: 3, retryDelay: 1, retryBackoff: false },
   overdue: { expireInSeconds: 15, ...UNTIL_DONE },

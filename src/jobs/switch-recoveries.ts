@@ -11,9 +11,10 @@ import type { SwitchStats } from '../switching/switches/acquirer-switch.ts';
  * request of this process, a sign-on or an echo as well. Each process looks at its own connections once a second, so that a
  * tap costs nothing. The first response after a start counts too, because another process may have seen the silence.
  *
- * The rate is limited, so that ten thousand reversals do not crowd out taps. A message that the switch never answers,
- * although it answers others, must not be repeated at each silence. So an attempt is brought forward at most to a tenth of
- * the transaction's age after the deadline of the attempt before. This allows about a hundred attempts in 72 hours.
+ * The rate is limited, so that ten thousand reversals do not crowd out taps. A message to which the switch never
+ * responds, although it responds to others, must not be repeated at each silence. So an attempt is brought forward at
+ * most to a tenth of the transaction's age after the deadline of the attempt before. This allows about a hundred
+ * attempts in 72 hours.
  */
 
 const LOOK_EVERY_MS = 1_000;
@@ -25,7 +26,7 @@ const PER_SECOND = 16;
 /** Part of a transaction's age that passes between two attempts. */
 const PART_OF_AGE = 0.1;
 
-type ObservedStats = Pick<SwitchStats, 'answered' | 'timedOut' | 'ready' | 'full'>;
+type ObservedStats = Pick<SwitchStats, 'responded' | 'timedOut' | 'ready' | 'full'>;
 
 /** The open switches by name, `<acquirer> <processor>`. */
 export type ObservedSwitches = Iterable<readonly [string, { readonly stats: ObservedStats }]>;
@@ -33,7 +34,7 @@ export type ObservedSwitches = Iterable<readonly [string, { readonly stats: Obse
 interface Observed {
   /** Something may wait after a silence, and the switch has not responded (`silent`) or has (`back`). */
   state: 'usual' | 'silent' | 'back';
-  readonly answered: number;
+  readonly responded: number;
   readonly timedOut: number;
   restEndsAtMs: number;
 }
@@ -88,14 +89,14 @@ export class SwitchRecoveries {
 }
 
 /** A switch that was opened again counts from 0. */
-function observe(before: Observed | undefined, { answered, timedOut, ready, full }: ObservedStats): Observed {
-  const known = before && answered >= before.answered ? before : undefined;
+function observe(before: Observed | undefined, { responded, timedOut, ready, full }: ObservedStats): Observed {
+  const known = before && responded >= before.responded ? before : undefined;
   const isSignedOn = ready + full > 0;
-  const hasResponded = isSignedOn && answered > (known?.answered ?? 0);
+  const hasResponded = isSignedOn && responded > (known?.responded ?? 0);
   const isSilent = !known || !isSignedOn || timedOut > known.timedOut;
   let state = isSilent ? 'silent' : known.state;
   if (state === 'silent' && hasResponded) state = 'back';
-  return { state, answered, timedOut, restEndsAtMs: before?.restEndsAtMs ?? 0 };
+  return { state, responded, timedOut, restEndsAtMs: before?.restEndsAtMs ?? 0 };
 }
 
 // The job that repeats an attempt is committed with it. A completion's job begins when its last attempt has ended. Waits

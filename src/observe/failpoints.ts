@@ -39,7 +39,7 @@ const WRITTEN: Readonly<Partial<Record<SwitchMessage, FailpointName>>> = {
   authorization: 'after-write',
   reversal: 'after-reversal-write',
 };
-const ANSWERED: Readonly<Partial<Record<SwitchMessage, FailpointName>>> = {
+const RESPONDED: Readonly<Partial<Record<SwitchMessage, FailpointName>>> = {
   authorization: 'after-response',
   reversal: 'after-reversal-response',
 };
@@ -86,7 +86,7 @@ export class Failpoints {
   }
 
   passAfterResponse(message: SwitchMessage): void {
-    const name = ANSWERED[message];
+    const name = RESPONDED[message];
     if (name) this.pass(name);
   }
 
@@ -114,9 +114,9 @@ export function armFetcher(
   return {
     request: async (request) => {
       failpoints.pass('before-webhook');
-      const answer = await fetcher.request(request);
+      const response = await fetcher.request(request);
       failpoints.pass('after-webhook');
-      return answer;
+      return response;
     },
   };
 }

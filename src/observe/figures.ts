@@ -32,7 +32,7 @@ export interface SwitchFigures {
   readonly availability: string;
   readonly inFlight: number;
   readonly pending: number;
-  readonly answered: number;
+  readonly responded: number;
   readonly timedOut: number;
   readonly late: number;
   readonly unmatched: number;

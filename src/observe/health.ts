@@ -17,7 +17,7 @@ export interface Readiness {
   /**
    * By acquirer and processor id; `keyless` while a working key is missing (PINs, or all messages with MACs, are not sent);
    * `unusable` when the stored configuration cannot be opened (the log has the
-   * reason). A switch that is down does not make the process unready, because taps are still answered.
+   * reason). A switch that is down does not make the process unready, because taps still receive a response.
    */
   readonly switches: Readonly<Record<string, string>>;
   /**
@@ -98,11 +98,11 @@ export class Health {
     const nowMs = performance.now();
     if (this.#last && nowMs - this.#last.atMs < CHECKED_EVERY_MS) return this.#last.isUp;
     const timeout = new Promise<boolean>((resolve) => setTimeout(resolve, TIMEOUT_MS, false).unref());
-    const answer = this.#database.query('select 1').then(
+    const response = this.#database.query('select 1').then(
       () => true,
       () => false,
     );
-    const isUp = Promise.race([answer, timeout]);
+    const isUp = Promise.race([response, timeout]);
     this.#last = { atMs: nowMs, isUp };
     return isUp;
   }

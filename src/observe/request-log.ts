@@ -19,7 +19,7 @@ interface LoggedReply {
 
 /** The events that the HTTP server reports to the log. */
 export interface RequestLog {
-  answered(request: LoggedRequest, reply: LoggedReply): void;
+  responded(request: LoggedRequest, reply: LoggedReply): void;
   unforeseen(error: unknown, request: LoggedRequest): void;
   /** The request is refused, because this resource has too much to do. */
   overloaded(request: LoggedRequest, resource: OverloadedResource): void;
@@ -31,15 +31,15 @@ export interface RequestLog {
  */
 export function createRequestLog(log: Log): RequestLog {
   return {
-    answered({ correlationId, trace: { traceId }, method, routeOptions }, { statusCode: status, elapsedTime }) {
+    responded({ correlationId, trace: { traceId }, method, routeOptions }, { statusCode: status, elapsedTime }) {
       if (!log.isLevelEnabled('debug')) return;
       const ms = Math.round(elapsedTime * 10) / 10;
-      log.debug({ correlationId, traceId, method, route: routeOptions.url ?? 'unknown', status, ms }, 'answered');
+      log.debug({ correlationId, traceId, method, route: routeOptions.url ?? 'unknown', status, ms }, 'responded');
     },
     unforeseen(error, { correlationId, trace: { traceId }, routeOptions }) {
       log.error(
         { error, correlationId, traceId, route: routeOptions.url ?? 'unknown' },
-        'unexpected error, request answered with 500',
+        'unexpected error, request received 500',
       );
     },
     overloaded() {},

@@ -6,7 +6,7 @@ import type {
   SwitchMessage,
   TransactionObserver,
 } from '../payments/ports/observer.ts';
-import type { AttemptName, SwitchAnswer } from '../payments/ports/switch-ports.ts';
+import type { AttemptName, SwitchResponse } from '../payments/ports/switch-ports.ts';
 import type { Failpoints } from './failpoints.ts';
 import type { Tracing } from './tracing/tracing.ts';
 
@@ -52,13 +52,13 @@ export class ProcessObserver implements TransactionObserver {
     message: SwitchMessage,
     processorType: string,
     about: AttemptName,
-    send: () => Promise<SwitchAnswer<Value>>,
-  ): Promise<SwitchAnswer<Value>> {
-    const answering = this.#tracing?.roundTrip(message, processorType, about, send) ?? send();
+    send: () => Promise<SwitchResponse<Value>>,
+  ): Promise<SwitchResponse<Value>> {
+    const responding = this.#tracing?.roundTrip(message, processorType, about, send) ?? send();
     this.#failpoints?.passAfterWrite(message);
-    const answer = await this.wait(() => answering);
-    if (answer.kind === 'answered') this.#failpoints?.passAfterResponse(message);
-    return answer;
+    const response = await this.wait(() => responding);
+    if (response.kind === 'responded') this.#failpoints?.passAfterResponse(message);
+    return response;
   }
 
   wait<Result>(wait: () => Promise<Result>): Promise<Result> {

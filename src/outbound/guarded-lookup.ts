@@ -10,7 +10,7 @@ export type LookUpAll = (
   done: (error: NodeJS.ErrnoException | null, addresses: dns.LookupAddress[]) => void,
 ) => void;
 
-type Answer = readonly [error: NodeJS.ErrnoException | null, addresses: dns.LookupAddress[]];
+type LookUpResult = readonly [error: NodeJS.ErrnoException | null, addresses: dns.LookupAddress[]];
 
 /** The name servers do not respond, or have a fault. */
 const TEMPORARY = 'EAI_AGAIN';
@@ -19,7 +19,7 @@ interface Name {
   readonly key: string;
   readonly name: string;
   readonly options: dns.LookupAllOptions;
-  readonly callers: ((...answer: Answer) => void)[];
+  readonly callers: ((...response: LookUpResult) => void)[];
 }
 
 /** A lookup that takes longer waits for a name server that does not respond. */
@@ -58,7 +58,7 @@ export class NameLookups {
     const key = `${options.family ?? 0} ${options.hints ?? 0} ${name}`;
     let timer: NodeJS.Timeout | undefined;
     let isDone = false;
-    const answer = (...[error, addresses]: Answer) => {
+    const respond = (...[error, addresses]: LookUpResult) => {
       if (isDone) return;
       isDone = true;
       clearTimeout(timer);
@@ -67,10 +67,10 @@ export class NameLookups {
       else done(error, addresses);
     };
     const earlier = this.#found.get(key);
-    if (earlier) timer = setTimeout(() => answer(null, earlier), SLOW_MS).unref();
+    if (earlier) timer = setTimeout(() => respond(null, earlier), SLOW_MS).unref();
     const asked = this.#asked.get(key);
-    if (asked) asked.callers.push(answer);
-    else this.#ask({ key, name, options, callers: [answer] });
+    if (asked) asked.callers.push(respond);
+    else this.#ask({ key, name, options, callers: [respond] });
   };
 
   #ask(name: Name): void {
@@ -86,7 +86,7 @@ export class NameLookups {
     this.#isBusy = true;
     const startedAtMs = performance.now();
     let isEnded = false;
-    const end = (...[error, addresses]: Answer) => {
+    const end = (...[error, addresses]: LookUpResult) => {
       if (isEnded) return;
       isEnded = true;
       clearTimeout(lost);

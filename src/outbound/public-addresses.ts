@@ -13,7 +13,7 @@ export interface AddressPolicy {
 const SPECIAL_IPV4 = [
   '0.0.0.0/8', // this network
   '10.0.0.0/8', // private
-  '100.64.0.0/10', // carrier-grade NAT; some clouds answer metadata here
+  '100.64.0.0/10', // carrier-grade NAT; some clouds serve metadata here
   '127.0.0.0/8', // loopback
   '169.254.0.0/16', // link-local: the metadata service of most clouds
   '172.16.0.0/12', // private

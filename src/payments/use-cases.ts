@@ -4,7 +4,7 @@ import { Refunds } from './refunds/refund.ts';
 import { Voids } from './refunds/void.ts';
 import { LateResponses } from './reversals/late-response.ts';
 import { Outcomes } from './reversals/overdue.ts';
-import { ReversalSteps } from './reversals/record-reversal-answer.ts';
+import { ReversalSteps } from './reversals/record-reversal-response.ts';
 import { Reversals } from './reversals/reverse.ts';
 import { Submissions } from './taps/authorize.ts';
 import { Completions } from './taps/complete.ts';

@@ -14,9 +14,9 @@ const ASSERTION_SECONDS = 300;
 /** A token that expires while a message is being sent is refused, so it is renewed this much earlier. */
 const RENEW_BEFORE_MS = 60_000;
 /** Access tokens have up to 2 KB. */
-const MAX_ANSWER_BYTES = 16_384;
+const MAX_RESPONSE_BYTES = 16_384;
 
-const tokenAnswer = z.object({ access_token: z.string().min(1), expires_in: z.number().positive() });
+const tokenResponse = z.object({ access_token: z.string().min(1), expires_in: z.number().positive() });
 
 export interface AccessTokensOptions {
   readonly account: ServiceAccount;
@@ -65,15 +65,15 @@ export class AccessTokens {
     const { account, fetcher, clock } = this.#options;
     const startedAtMs = clock.monotonicMs();
     const body = new URLSearchParams({ grant_type: GRANT_TYPE, assertion: await this.#sign() }).toString();
-    const answer = await fetcher.request({
+    const response = await fetcher.request({
       url: account.tokenUrl,
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded', 'user-agent': 'Tapwire' },
       body,
       timeoutMs,
-      maxAnswerBytes: MAX_ANSWER_BYTES,
+      maxResponseBytes: MAX_RESPONSE_BYTES,
     });
-    const given = answer.status === 200 ? tokenAnswer.safeParse(parseJson(answer.body.toString())) : undefined;
+    const given = response.status === 200 ? tokenResponse.safeParse(parseJson(response.body.toString())) : undefined;
     if (!given?.success) return undefined;
     const { access_token, expires_in } = given.data;
     return { token: new Secret(access_token), renewAtMs: startedAtMs + expires_in * 1_000 - RENEW_BEFORE_MS };

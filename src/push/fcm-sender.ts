@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { OutboundError } from '../basics/errors.ts';
 import type { Clock } from '../payments/ports/process-ports.ts';
-import type { GuardedAnswer, GuardedFetch } from '../webhooks/guarded-fetch.ts';
+import type { GuardedFetch, GuardedResponse } from '../webhooks/guarded-fetch.ts';
 import { parseRetryAfter } from '../webhooks/schedule.ts';
 import { AccessTokens, type ServiceAccount } from './access-tokens.ts';
 import type { PushMessage, PushResult, PushSender } from './ports.ts';
 
 /** A response names a message or an error, with a paragraph of help at most. */
-const MAX_ANSWER_BYTES = 8_192;
+const MAX_RESPONSE_BYTES = 8_192;
 const FCM_ERROR = 'type.googleapis.com/google.firebase.fcm.v1.FcmError';
 
-const errorAnswer = z.object({
+const errorResponse = z.object({
   error: z.object({
     status: z.string().optional(),
     details: z.array(z.object({ '@type': z.string(), errorCode: z.string().optional() })).optional(),
@@ -59,7 +59,7 @@ export class FcmSender implements PushSender {
     const leftMs = () => Math.max(1, deadlineAtMs - clock.monotonicMs());
     const token = await this.#tokens.get(leftMs());
     if (token === undefined) return { kind: 'unavailable', retryAfterSeconds: undefined };
-    const answer = await fetcher.request({
+    const response = await fetcher.request({
       url: this.#url,
       method: 'POST',
       headers: {
@@ -69,13 +69,13 @@ export class FcmSender implements PushSender {
       },
       body: JSON.stringify(bodyOf(message)),
       timeoutMs: leftMs(),
-      maxAnswerBytes: MAX_ANSWER_BYTES,
+      maxResponseBytes: MAX_RESPONSE_BYTES,
     });
-    if (answer.status === 401) {
+    if (response.status === 401) {
       this.#tokens.forget(token);
       return 'unauthenticated';
     }
-    return resultOf(answer, clock.nowMs());
+    return resultOf(response, clock.nowMs());
   }
 }
 
@@ -90,7 +90,7 @@ function bodyOf({ pushToken, data, ttlSeconds }: PushMessage): object {
 }
 
 /** FCM's error codes: UNREGISTERED ends a token, quotas and outages are temporary, and the others would repeat. */
-function resultOf({ status, headers, body }: GuardedAnswer, nowMs: number): PushResult {
+function resultOf({ status, headers, body }: GuardedResponse, nowMs: number): PushResult {
   if (status >= 200 && status < 300) return { kind: 'sent' };
   if (status === 429 || status >= 500) {
     return { kind: 'unavailable', retryAfterSeconds: parseRetryAfter(headers['retry-after'], nowMs) };
@@ -100,7 +100,7 @@ function resultOf({ status, headers, body }: GuardedAnswer, nowMs: number): Push
 
 function errorCodeOf(body: Buffer): string | undefined {
   try {
-    const { error } = errorAnswer.parse(JSON.parse(body.toString()));
+    const { error } = errorResponse.parse(JSON.parse(body.toString()));
     return error.details?.find((detail) => detail['@type'] === FCM_ERROR)?.errorCode;
   } catch {
     return undefined;

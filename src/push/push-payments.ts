@@ -1,5 +1,5 @@
 import type { JobPayloads } from '#schemas/jobs';
-import type { PushAnswer } from '#schemas/push';
+import type { PushResponse } from '#schemas/push';
 import { Forbidden, invalidValue, RequestRejected } from '../basics/errors.ts';
 import { createLink, type LinkRequest, type LinkServices, payUrl } from '../payments/links/create-link.ts';
 import type { StorableJob } from '../payments/model/decision.ts';
@@ -73,7 +73,7 @@ export class PushPayments {
    * @throws RequestRejected (DEVICE_NOT_REGISTERED, DEVICE_OF_SEVERAL_MERCHANTS), Forbidden for a blocked device, and
    * the errors of createLink
    */
-  async push(owner: Tenant, { deviceId, currency, merchantReference, ...request }: PushRequest): Promise<PushAnswer> {
+  async push(owner: Tenant, { deviceId, currency, merchantReference, ...request }: PushRequest): Promise<PushResponse> {
     const device = await this.#findDevice(owner, deviceId);
     if (!findCurrency(currency)) throw unknownCurrency();
     const { merchantId } = device;

@@ -65,8 +65,8 @@ interface FrontParts {
 export function openFront(parts: RouteParts, { log, tracing, examplesOf, shown, tapLoad }: FrontParts): Server {
   const { config, deadlines, deps, metrics } = parts;
   const isDev = config.TAPWIRE_ENV === 'dev';
-  const answerTimes = { switchWaitMs: () => deadlines.requestMs };
-  const front = { trustedProxies: config.TRUSTED_PROXIES, tls: tlsFiles(config), requiresHttps: !isDev, answerTimes };
+  const responseTimes = { switchWaitMs: () => deadlines.requestMs };
+  const front = { trustedProxies: config.TRUSTED_PROXIES, tls: tlsFiles(config), requiresHttps: !isDev, responseTimes };
   const requestLog = metrics.watchRequests(createRequestLog(log));
   const server = createServer({ ...front, log: requestLog });
   const { monotonicMs } = deps.clock;

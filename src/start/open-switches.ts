@@ -4,9 +4,9 @@ import type { OpenedHsm } from '../hsm-devices/open-hsm.ts';
 import type { Processor } from '../kits/processor-kit/processor.ts';
 import type { Log } from '../observe/log.ts';
 import {
-  ANSWER_SLACK_SECONDS,
   LONGEST_DEADLINE_SECONDS,
   OUTCOME_GRACE_SECONDS,
+  RESPONSE_SLACK_SECONDS,
 } from '../payments/model/time-limits.ts';
 import type { Transaction } from '../payments/model/transaction.ts';
 import type { Clock } from '../payments/ports/process-ports.ts';
@@ -203,7 +203,7 @@ export class LongestDeadlines {
 
   /** The longest time that an HTTP request can wait for a switch, with the time to decide about a silent one. */
   get requestMs(): number {
-    return (this.seconds + ANSWER_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1_000;
+    return (this.seconds + RESPONSE_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1_000;
   }
 
   #refresh(): void {

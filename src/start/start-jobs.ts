@@ -8,7 +8,7 @@ import { bringForwardIn, type ObservedSwitches, SwitchRecoveries } from '../jobs
 import { MAX_DEADLINE_MS } from '../kits/processor-kit/profile.ts';
 import { armFetcher } from '../observe/failpoints.ts';
 import type { Log } from '../observe/log.ts';
-import { ANSWER_SLACK_SECONDS } from '../payments/model/time-limits.ts';
+import { RESPONSE_SLACK_SECONDS } from '../payments/model/time-limits.ts';
 import type { Wakeups } from '../payments/ports/process-ports.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 import type { Database } from '../store/postgres/open-database.ts';
@@ -101,7 +101,7 @@ async function openHandovers(
   isWorker: boolean,
   onError: (error: unknown) => void,
 ): Promise<HandoverOpener> {
-  const longestWaitMs = MAX_DEADLINE_MS + ANSWER_SLACK_SECONDS * 1_000;
+  const longestWaitMs = MAX_DEADLINE_MS + RESPONSE_SLACK_SECONDS * 1_000;
   const opener = new HandoverOpener({ keys, workerId: randomUUID(), longestWaitMs, onError });
   const others = await keys.live();
   await opener.start();

@@ -15,13 +15,13 @@ const ACCEPT = 'application/jwk-set+json, application/json';
 export async function fetchKeySet(fetcher: Pick<GuardedFetch, 'request'>, url: string): Promise<string> {
   const parsed = URL.parse(url);
   if (!parsed) throw new OutboundError('URL_REFUSED');
-  const limits = { timeoutMs: TIMEOUT_MS, maxAnswerBytes: MAX_BYTES };
+  const limits = { timeoutMs: TIMEOUT_MS, maxResponseBytes: MAX_BYTES };
   const { status, body, isCut } = await fetcher.request({
     url: parsed,
     method: 'GET',
     headers: { accept: ACCEPT },
     ...limits,
   });
-  if (status !== 200 || isCut) throw new OutboundError('ANSWER_BROKEN');
+  if (status !== 200 || isCut) throw new OutboundError('RESPONSE_BROKEN');
   return body.toString('utf8');
 }

@@ -85,10 +85,12 @@ export function createNameResolver({ servers, timeoutMs = TIMEOUT_MS }: NameReso
   if (servers) resolver.setServers(servers);
   return async (name) => {
     if (LOCALHOST.test(name)) return ['127.0.0.1', '::1'];
-    const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-    const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+    const responses = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+    const addresses = responses.flatMap((response) => (response.status === 'fulfilled' ? response.value : []));
     if (addresses.length > 0) return addresses.slice(0, MAX_ADDRESSES);
-    const isUnknown = answers.every((answer) => answer.status === 'rejected' && MISSING.includes(answer.reason?.code));
+    const isUnknown = responses.every(
+      (response) => response.status === 'rejected' && MISSING.includes(response.reason?.code),
+    );
     throw new OutboundError(isUnknown ? 'NAME_NOT_FOUND' : 'NAME_LOOKUP_FAILED');
   };
 }
@@ -111,14 +113,14 @@ export interface GuardedRequest {
   /** Limit of the whole exchange: lookup, connection, and response up to its last byte. */
   readonly timeoutMs: number;
   /** The rest of a longer response is not read. */
-  readonly maxAnswerBytes: number;
+  readonly maxResponseBytes: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface GuardedAnswer {
+export interface GuardedResponse {
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
-  /** The body, at most `maxAnswerBytes`. */
+  /** The body, at most `maxResponseBytes`. */
   readonly body: Buffer;
   /** The body was longer, or did not end in time. */
   readonly isCut: boolean;
@@ -165,7 +167,7 @@ export class GuardedFetch {
   }
 
   /** @throws OutboundError if there is no response; any status is a response */
-  async request(request: GuardedRequest): Promise<GuardedAnswer> {
+  async request(request: GuardedRequest): Promise<GuardedResponse> {
     // An IP address is never looked up, so it is checked here.
     if (urlFault(request.url, this.#policy)) throw new OutboundError('URL_REFUSED');
     const exchange = new Exchange(request, this.#agents[request.url.protocol as 'http:' | 'https:']);
@@ -202,7 +204,7 @@ export class GuardedFetch {
 class Exchange {
   readonly #request: GuardedRequest;
   readonly #agent: http.Agent;
-  readonly #result = Promise.withResolvers<GuardedAnswer>();
+  readonly #result = Promise.withResolvers<GuardedResponse>();
   readonly #chunks: Buffer[] = [];
   #bytesLeft: number;
   #sent: http.ClientRequest | undefined;
@@ -213,10 +215,10 @@ class Exchange {
   constructor(request: GuardedRequest, agent: http.Agent) {
     this.#request = request;
     this.#agent = agent;
-    this.#bytesLeft = request.maxAnswerBytes;
+    this.#bytesLeft = request.maxResponseBytes;
   }
 
-  async run(): Promise<GuardedAnswer> {
+  async run(): Promise<GuardedResponse> {
     const { timeoutMs, signal } = this.#request;
     const cancel = () => this.#finish(new OutboundError('CANCELLED'));
     const timer = setTimeout(() => this.#finish(new OutboundError('TIMEOUT')), timeoutMs);
@@ -248,7 +250,7 @@ class Exchange {
   #take(chunk: Buffer): void {
     if (this.#isOver) return;
     this.#chunks.push(chunk.subarray(0, this.#bytesLeft));
-    if (chunk.length > this.#bytesLeft) this.#finish(new OutboundError('ANSWER_BROKEN'));
+    if (chunk.length > this.#bytesLeft) this.#finish(new OutboundError('RESPONSE_BROKEN'));
     this.#bytesLeft -= chunk.length;
   }
 
@@ -287,5 +289,5 @@ function outboundError(error: NodeJS.ErrnoException): OutboundError {
   const code = error.code ?? '';
   if (CODES[code]) return new OutboundError(CODES[code], { cause: error });
   if (TLS_CODE.test(code)) return new OutboundError('TLS_FAILED', { cause: error });
-  return new OutboundError(code.startsWith('HPE_') ? 'ANSWER_BROKEN' : 'UNREACHABLE', { cause: error });
+  return new OutboundError(code.startsWith('HPE_') ? 'RESPONSE_BROKEN' : 'UNREACHABLE', { cause: error });
 }

@@ -19,7 +19,7 @@ export interface WebhookEndpoint extends Integrator {
   readonly sealedSecret: Uint8Array;
   /** The previous secret while it also signs. The store decides that: its clock has set the end. */
   readonly previousSealedSecret: Uint8Array | null;
-  /** The receiver answered 410 Gone; a new registration ends that. */
+  /** The receiver responded with 410 Gone; a new registration ends that. */
   readonly isDisabled: boolean;
 }
 
@@ -92,7 +92,7 @@ export interface Attempt {
   readonly error: string | null;
   readonly durationMs: number;
   /** The first kilobyte. */
-  readonly answer: string | null;
+  readonly response: string | null;
 }
 
 export interface NextDelivery {
@@ -112,7 +112,7 @@ export interface JobOutcome {
   readonly state: EventState;
   /** The next delivery, if any. */
   readonly next: NextDelivery | null;
-  /** The receiver answered 410: nothing further is sent to this URL. */
+  /** The receiver responded with 410: nothing further is sent to this URL. */
   readonly disablesEndpoint: boolean;
 }
 

@@ -1,7 +1,7 @@
 import type { JobPayloads } from '#schemas/jobs';
 import { OutboundError } from '../basics/errors.ts';
 import type { Clock } from '../payments/ports/process-ports.ts';
-import type { GuardedAnswer, GuardedFetch } from './guarded-fetch.ts';
+import type { GuardedFetch, GuardedResponse } from './guarded-fetch.ts';
 import type { DeliveryEnd, Lanes, Turn } from './lanes.ts';
 import type { Attempt, DeliveryStore, JobOutcome, StoredEvent, WorkerSlot } from './ports.ts';
 import type { Recoveries } from './recoveries.ts';
@@ -11,7 +11,7 @@ import { type SecretVault, signWebhook } from './webhook-secret.ts';
 /** Standard Webhooks 1.0 recommends 15 to 30 s; a receiver should respond first and process afterwards. */
 const TIMEOUT_MS = 15_000;
 /** Limit of the stored part of a response. */
-const MAX_ANSWER_BYTES = 1_024;
+const MAX_RESPONSE_BYTES = 1_024;
 /** A slower response is awaited without a worker slot, because slots are for endpoints that respond. */
 const SLOT_FOR_MS = 1_000;
 /** Delay of a probe that found no room among too many others. */
@@ -135,21 +135,21 @@ export class WebhookDeliverer {
       },
       body: event.body,
       timeoutMs: TIMEOUT_MS,
-      maxAnswerBytes: MAX_ANSWER_BYTES,
+      maxResponseBytes: MAX_RESPONSE_BYTES,
       signal: this.#stopping.signal,
     } as const;
-    const attemptOf = (result: Pick<Attempt, 'status' | 'error' | 'answer'>) => {
+    const attemptOf = (result: Pick<Attempt, 'status' | 'error' | 'response'>) => {
       return { atMs, url, durationMs: Math.round(clock.monotonicMs() - startedAtMs), ...result };
     };
     try {
-      const answer = await fetcher.request(request);
-      const retryAfterSeconds = parseRetryAfter(answer.headers['retry-after'], clock.nowMs());
-      const attempt = attemptOf({ status: answer.status, error: null, answer: textOf(answer) });
-      return { attempt, result: { status: answer.status, retryAfterSeconds } };
+      const response = await fetcher.request(request);
+      const retryAfterSeconds = parseRetryAfter(response.headers['retry-after'], clock.nowMs());
+      const attempt = attemptOf({ status: response.status, error: null, response: textOf(response) });
+      return { attempt, result: { status: response.status, retryAfterSeconds } };
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
       if (error.code === 'CANCELLED') return undefined;
-      return { attempt: attemptOf({ status: null, error: error.code, answer: null }), result: { error: error.code } };
+      return { attempt: attemptOf({ status: null, error: error.code, response: null }), result: { error: error.code } };
     }
   }
 
@@ -190,6 +190,6 @@ function decide(step: ReturnType<typeof nextStep>): Pick<JobOutcome, 'state' | '
 }
 
 /** Text that a database column can hold. */
-function textOf({ body }: GuardedAnswer): string {
+function textOf({ body }: GuardedResponse): string {
   return body.toString().replaceAll('\0', '\ufffd');
 }

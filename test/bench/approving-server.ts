@@ -1,6 +1,6 @@
 /**
- * Answers every tap immediately with an approval in a gateway's format, in its own process: measures the limit of the
- * generator. Prints its port.
+ * Responds to every tap immediately with an approval in a gateway's format, in its own process: measures the limit of
+ * the generator. Prints its port.
  */
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';

@@ -1,5 +1,5 @@
 /**
- * The switch's side of the connection benchmark, in its own process: answers every frame unchanged, except for the
+ * The switch's side of the connection benchmark, in its own process: responds to every frame unchanged, except for the
  * third digit of its MTI (0800 -> 0810), so that the client's side is measured. Reports its port to the parent.
  */
 import net from 'node:net';

@@ -1,6 +1,6 @@
 /**
  * Round trips over one loopback connection: the pool with the codec of type 1 in this process, an echo server in
- * another. Every request is encoded, sent, answered, decoded and matched, as with a real switch.
+ * another. Every request is encoded, sent, echoed, decoded and matched, as with a real switch.
  * Results of profiling (2 cores, Node 24): at 256 in flight and above the codec takes most of the time, then the
  * kernel's write; the pool itself takes less than 1 µs. A `Map` of the waiting requests was the only expensive part
  * (see `pending-requests.ts`). With 1 in flight the scheduler decides: a bare socket is no faster.
@@ -32,7 +32,7 @@ const STANS = 1_000_000;
  * what is measured.
  */
 const TIMED_EVERY = 16;
-const ANSWER_WITHIN_MS = 10_000;
+const RESPONSE_WITHIN_MS = 10_000;
 
 export async function bench({ json, rounds = 5, seconds = 0.4 }: BenchOptions): Promise<void> {
   const server = fork(new URL('connection-echo-server.ts', import.meta.url));
@@ -95,8 +95,8 @@ async function load(pool: Pool<IsoMessage>, template: IsoMessage, inFlight: numb
       message.stan = String(number % STANS).padStart(6, '0');
       const isTimed = number % TIMED_EVERY === 0;
       const sentMs = isTimed ? performance.now() : 0;
-      const { kind } = await pool.request(message, { deadlineAtMs: endMs + ANSWER_WITHIN_MS });
-      if (kind !== 'answered') throw new Error(`the echo server's answer is ${kind}`);
+      const { kind } = await pool.request(message, { deadlineAtMs: endMs + RESPONSE_WITHIN_MS });
+      if (kind !== 'responded') throw new Error(`the echo server's response is ${kind}`);
       if (!isTimed) continue;
       const nowMs = performance.now();
       timesMs.push(nowMs - sentMs);

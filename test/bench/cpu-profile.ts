@@ -87,8 +87,8 @@ export class Profiler {
 
 async function inspectorUrl(): Promise<string> {
   for (let tries = 0; tries < TRIES; tries++) {
-    const answer = await fetch(INSPECTOR).catch(() => undefined);
-    const targets = (await answer?.json()) as { readonly webSocketDebuggerUrl: string }[] | undefined;
+    const response = await fetch(INSPECTOR).catch(() => undefined);
+    const targets = (await response?.json()) as { readonly webSocketDebuggerUrl: string }[] | undefined;
     if (targets?.[0]) return targets[0].webSocketDebuggerUrl;
     await sleep(BETWEEN_TRIES_MS);
   }

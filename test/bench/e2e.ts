@@ -178,7 +178,7 @@ interface Figures {
 interface WebhookFigures {
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Share of the webhooks that had arrived when the last tap of the load was answered. */
+  /** Share of the webhooks that had arrived when the last tap of the load received a response. */
   readonly shareInTime: number;
   readonly repeated: number;
 }
@@ -202,12 +202,12 @@ async function measureLoad(
   const result = checked(await load());
   const endedAtMs = Date.now();
   const inTime = (await webhooks?.taken())?.events ?? 0;
-  const taken = await webhooks?.untilTaken(result.answered);
+  const taken = await webhooks?.untilTaken(result.responded);
   await settle();
-  const cost = costPerTap(before, await readUsage(database, pids), result.answered);
+  const cost = costPerTap(before, await readUsage(database, pids), result.responded);
   if (!taken) return { ...result, cost, webhooks: undefined };
   const tailSeconds = Math.max(0, taken.lastAtMs - endedAtMs) / 1_000;
-  const perSecond = result.answered / (result.answered / result.perSecond + tailSeconds);
+  const perSecond = result.responded / (result.responded / result.perSecond + tailSeconds);
   return { ...result, perSecond, cost, webhooks: webhookFigures(taken, inTime) };
 }
 
@@ -232,7 +232,7 @@ async function measure(parts: Parts, { seconds, rounds, rate }: Plan): Promise<F
   await taps.prepare(WARM_UP_SECONDS * MAX_PER_SECOND);
   const warm = checked(await saturate([gatewayPort], CONNECTIONS, WARM_UP_SECONDS, taps.next));
   await saturate([echoPort], CONNECTIONS, WARM_UP_SECONDS, taps.nextEcho);
-  await webhooks?.untilTaken(warm.answered);
+  await webhooks?.untilTaken(warm.responded);
   const results: { taps: number; echo: number }[] = [];
   const full: MeasuredLoad[] = [];
   const half: MeasuredLoad[] = [];

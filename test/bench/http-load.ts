@@ -2,12 +2,12 @@ import { HttpConnection, type HttpEnd } from '../../src/tools/load/connection-po
 
 /** The result of a run of requests. Latencies in milliseconds, unsorted. */
 export interface LoadResult {
-  readonly answered: number;
+  readonly responded: number;
   readonly perSecond: number;
   readonly latenciesMs: readonly number[];
   /** Responses by status code. */
   readonly statuses: ReadonlyMap<number, number>;
-  /** Taps that were answered with 200 and not approved. */
+  /** Taps whose response was 200 and not an approval. */
   readonly unapproved: number;
   /** Whether the source of requests was exhausted before the end. */
   readonly ranDry: boolean;
@@ -98,11 +98,11 @@ function send(line: HttpConnection, request: Buffer): Promise<HttpEnd> {
 }
 
 /** The start of the response to a tap, and the text in it after an approval. */
-const TAP_ANSWER = Buffer.from('{"onlineAuthorizationResponse"');
+const TAP_RESPONSE = Buffer.from('{"onlineAuthorizationResponse"');
 const APPROVED = Buffer.from('"type":"Approved"');
 
 function isUnapproved({ body }: { readonly body: Buffer }): boolean {
-  return body.subarray(0, TAP_ANSWER.length).equals(TAP_ANSWER) && !body.includes(APPROVED);
+  return body.subarray(0, TAP_RESPONSE.length).equals(TAP_RESPONSE) && !body.includes(APPROVED);
 }
 
 class Run {
@@ -129,17 +129,17 @@ class Run {
   record(end: HttpEnd, ms: number): void {
     this.#lastMs = performance.now();
     this.#latenciesMs.push(ms);
-    const status = end.kind === 'answered' ? end.status : 0;
-    if (end.kind === 'answered' && isUnapproved(end)) this.#unapproved++;
+    const status = end.kind === 'responded' ? end.status : 0;
+    if (end.kind === 'responded' && isUnapproved(end)) this.#unapproved++;
     this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
   }
 
   finish(lines: readonly HttpConnection[]): LoadResult {
     for (const line of lines) line.close();
-    const answered = this.#latenciesMs.length;
+    const responded = this.#latenciesMs.length;
     return {
-      answered,
-      perSecond: answered / ((this.#lastMs - this.#startedAtMs) / 1000),
+      responded,
+      perSecond: responded / ((this.#lastMs - this.#startedAtMs) / 1000),
       latenciesMs: this.#latenciesMs,
       statuses: this.#statuses,
       unapproved: this.#unapproved,
@@ -158,9 +158,9 @@ export function checked(result: LoadResult): LoadResult {
   const wrong = [...result.statuses].filter(([status]) => status !== 200);
   if (wrong.length > 0)
     throw new Error(
-      `Not every answer was 200: ${wrong.map(([status, count]) => `${count} times ${status}`).join(', ')}`,
+      `Not every response was 200: ${wrong.map(([status, count]) => `${count} times ${status}`).join(', ')}`,
     );
-  if (result.unapproved > 0) throw new Error(`${result.unapproved} of ${result.answered} taps were not approved`);
-  if (result.ranDry && result.answered > 1) console.log('(the source ran dry: the round was shorter)');
+  if (result.unapproved > 0) throw new Error(`${result.unapproved} of ${result.responded} taps were not approved`);
+  if (result.ranDry && result.responded > 1) console.log('(the source ran dry: the round was shorter)');
   return result;
 }

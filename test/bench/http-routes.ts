@@ -7,7 +7,7 @@ import { signMerchantToken } from '../../src/tools/phone/phone.ts';
 import { seededId } from '../support/seed-transactions.ts';
 import { createBenchIssuer } from './bench-issuer.ts';
 
-/** A route to measure, and its requests: each is different, so that no cache answers. */
+/** A route to measure, and its requests: each is different, so that no cache responds. */
 export interface BenchRoute {
   readonly name: string;
   readonly next: () => Buffer;
@@ -92,12 +92,12 @@ function newLink() {
 }
 
 async function createLink(port: number, key: Readonly<Record<string, string>>): Promise<string> {
-  const answer = await fetch(`http://127.0.0.1:${port}/consumer/applink`, {
+  const response = await fetch(`http://127.0.0.1:${port}/consumer/applink`, {
     method: 'POST',
     headers: { ...key, 'content-type': 'application/json' },
     body: JSON.stringify({ ...newLink(), image: { required: false } }),
   });
-  const { reference } = (await answer.json()) as { reference: string };
+  const { reference } = (await response.json()) as { reference: string };
   return reference;
 }
 

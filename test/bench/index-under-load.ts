@@ -73,7 +73,7 @@ async function runUntil(
   while (isBuilding || performance.now() < untilMs) {
     const chunk = await sustain([gatewayPort], CONNECTIONS, CHUNK_SECONDS, TAPS_PER_SECOND, taps.take);
     for (const each of chunk.latenciesMs) latenciesMs.push(each);
-    notApproved += chunk.answered - (chunk.statuses.get(200) ?? 0) + chunk.unapproved;
+    notApproved += chunk.responded - (chunk.statuses.get(200) ?? 0) + chunk.unapproved;
   }
   return {
     indexSeconds: await building,

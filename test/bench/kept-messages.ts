@@ -45,14 +45,14 @@ export async function bench({ json, seconds = SECONDS, rounds = ROUNDS }: BenchO
       const warm = checked(
         await saturate([parts[kind].gatewayPort], CONNECTIONS, WARM_UP_SECONDS, parts[kind].taps.next),
       );
-      if (kind === 'all') taps += warm.answered;
+      if (kind === 'all') taps += warm.responded;
     }
     const measured: Record<Kind, Figure[]> = { none: [], all: [] };
     for (let round = 0; round < rounds; round++) {
       for (const kind of round % 2 === 0 ? KINDS : KINDS.toReversed()) {
-        const { figure, answered } = await measure(parts[kind], seconds);
+        const { figure, responded } = await measure(parts[kind], seconds);
         measured[kind].push(figure);
-        if (kind === 'all') taps += answered;
+        if (kind === 'all') taps += responded;
       }
     }
     const figures = { rounds: measured, taps, ...(await keptIn(parts.all.database)) };
@@ -72,16 +72,16 @@ async function start(kept: Kind, closers: (() => unknown)[]): Promise<Parts> {
 async function measure(
   { gatewayPort, taps, pids }: Parts,
   seconds: number,
-): Promise<{ readonly figure: Figure; readonly answered: number }> {
+): Promise<{ readonly figure: Figure; readonly responded: number }> {
   await taps.prepare(seconds * MAX_PER_SECOND);
   const before = processorTime(pids);
-  const { answered, perSecond } = checked(await saturate([gatewayPort], CONNECTIONS, seconds, taps.next));
+  const { responded, perSecond } = checked(await saturate([gatewayPort], CONNECTIONS, seconds, taps.next));
   await sleep(SETTLE_MS);
   const after = processorTime(pids);
-  const perTap = (part: string) => ((after[part]! - before[part]!) * 1e6) / answered;
+  const perTap = (part: string) => ((after[part]! - before[part]!) * 1e6) / responded;
   return {
     figure: { tapsPerSecond: perSecond, gatewayUs: perTap('gateway'), postgresUs: perTap('Postgres') },
-    answered,
+    responded,
   };
 }
 

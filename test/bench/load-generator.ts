@@ -58,7 +58,7 @@ async function measure(url: string, due: number, seconds: number): Promise<Figur
       workers: 1,
       phones: PHONES,
       connections: { kept: 64, most: 4_096, isNewEach: false },
-      answerWithinMs: 60_000,
+      responseWithinMs: 60_000,
     },
     { onSecond: () => {} },
   );

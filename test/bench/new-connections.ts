@@ -72,18 +72,18 @@ async function measure(parts: Parts, seconds: number, rate?: number) {
 async function newConnectionPeak({ gatewayPort: port, taps }: Parts, seconds: number): Promise<number> {
   await taps.prepare(Math.min(MAX_STOCK, seconds * MAX_PER_SECOND));
   const endMs = performance.now() + seconds * 1_000;
-  let answered = 0;
+  let responded = 0;
   await Promise.all(
     Array.from({ length: CONNECTIONS }, async () => {
       while (performance.now() < endMs) {
         const connection = new HttpConnection({ host: '127.0.0.1', port, isTls: false });
         const end = await new Promise<HttpEnd>((resolve) => connection.send(taps.take(), resolve));
         connection.close();
-        if (end.kind === 'answered' && end.status === 200 && performance.now() < endMs) answered++;
+        if (end.kind === 'responded' && end.status === 200 && performance.now() < endMs) responded++;
       }
     }),
   );
-  return answered / seconds;
+  return responded / seconds;
 }
 
 /** Connections that the kernel dropped because a queue of connections to be accepted was full. */

@@ -1,8 +1,8 @@
-import type { HttpAnswer } from '../../src/tools/load/answer-reader.ts';
 import { dueTimes } from '../../src/tools/load/arrival-plan.ts';
 import type { ClientCall } from '../../src/tools/load/clients/client-call.ts';
 import { ConnectionPool } from '../../src/tools/load/connection-pool.ts';
 import { OpenLoop } from '../../src/tools/load/open-loop.ts';
+import type { HttpResponse } from '../../src/tools/load/response-reader.ts';
 import type { Slice, Tally } from '../../src/tools/load/tally.ts';
 import { seededRandom } from '../../src/tools/simulator/faults.ts';
 import type { TapSource } from './e2e-taps.ts';
@@ -20,7 +20,7 @@ const MAX_NEW_CONNECTIONS = 16_000;
 /** Less than the gateway keeps idle connections. */
 const MAX_IDLE_MS = 60_000;
 /** Far longer than any phone waits: only the gateway decides about a tap, never the generator. */
-const ANSWER_WITHIN_MS = 60_000;
+const RESPONSE_WITHIN_MS = 60_000;
 /** One refused tap in 64 is never sent again: if refusals were stored, there would be more rows than approvals. */
 const NEVER_AGAIN = 64;
 const APPROVED = Buffer.from('"type":"Approved"');
@@ -57,7 +57,7 @@ export async function offerTaps({
   const pool = await openConnections(port, connections, isNewEach);
   const startedAtMs = performance.now();
   const due = dueTimes([{ seconds, from: perSecond, to: perSecond }], 'poisson', seededRandom(1));
-  await new OpenLoop({ dueTimes: due, makeCall, pool, tally, answerWithinMs: ANSWER_WITHIN_MS }).run(startedAtMs);
+  await new OpenLoop({ dueTimes: due, makeCall, pool, tally, responseWithinMs: RESPONSE_WITHIN_MS }).run(startedAtMs);
   const tookSeconds = (performance.now() - startedAtMs) / 1_000;
   pool.close();
   return tookSeconds;
@@ -80,16 +80,16 @@ function tapCall(request: Buffer, refused: RefusedTaps): ClientCall {
       return end;
     },
     request,
-    read: (answer) => {
-      end = endOf(answer);
+    read: (response) => {
+      end = endOf(response);
       if (end === 'refused') refused.add(request);
-      const outcome = end === 'other' ? `HTTP ${answer.status}` : end;
+      const outcome = end === 'other' ? `HTTP ${response.status}` : end;
       return { outcome, isExpected: end !== 'other', isError: end === 'other' };
     },
   };
 }
 
-function endOf({ status, body, hasRetryAfter }: HttpAnswer): TapEnd {
+function endOf({ status, body, hasRetryAfter }: HttpResponse): TapEnd {
   if (status === 200 && body.includes(APPROVED)) return 'approved';
   return status === 503 && hasRetryAfter ? 'refused' : 'other';
 }

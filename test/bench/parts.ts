@@ -30,8 +30,8 @@ export async function startProcess(
 /** Resolves when it is signed on to a switch. */
 export async function untilReady(port: number): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
-    const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
-    const body = (await answer?.json().catch(() => undefined)) as { switches?: Record<string, string> } | undefined;
+    const response = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+    const body = (await response?.json().catch(() => undefined)) as { switches?: Record<string, string> } | undefined;
     if (Object.values(body?.switches ?? {}).includes('ready')) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

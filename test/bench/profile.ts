@@ -53,7 +53,7 @@ export async function bench({
     const { database, gatewayPort, taps, pids } = parts;
     await taps.prepare(WARM_UP_SECONDS * MAX_PER_SECOND);
     const warm = checked(await saturate([gatewayPort], CONNECTIONS, WARM_UP_SECONDS, taps.next));
-    await parts.webhooks?.untilTaken(warm.answered);
+    await parts.webhooks?.untilTaken(warm.responded);
     const profiler = await Profiler.attach(childrenOf(pids.gateway!)[0] ?? pids.gateway!);
     closers.push(() => profiler.close());
     const measure = async (load: () => Promise<LoadResult>): Promise<Part> => {
@@ -62,13 +62,13 @@ export async function bench({
       const before = await readUsage(database, pids);
       await profiler.start();
       await parts.webhooks?.forget();
-      const { answered, perSecond } = checked(await load());
-      await parts.webhooks?.untilTaken(answered);
+      const { responded, perSecond } = checked(await load());
+      await parts.webhooks?.untilTaken(responded);
       const functions = await profiler.stop();
-      const { microseconds } = costPerTap(before, await readUsage(database, pids), answered);
+      const { microseconds } = costPerTap(before, await readUsage(database, pids), responded);
       const statements = await readStatements(database);
       const { gateway: gatewayUs = 0, Postgres: postgresUs = 0 } = microseconds;
-      return { taps: answered, perSecond, gatewayUs, postgresUs, functions, statements };
+      return { taps: responded, perSecond, gatewayUs, postgresUs, functions, statements };
     };
     const full = await measure(() => saturate([gatewayPort], CONNECTIONS, seconds, taps.next));
     const half = await measure(() =>

@@ -55,12 +55,12 @@ async function measure(parts: Parts, folder: string, kind: Kind, seconds: number
   if (kind === 'backlog') await makeBacklog(database, folder);
   const sentBefore = await sentReversals(database);
   const before = processorTime(parts.pids);
-  const { perSecond: tapsPerSecond, answered } = checked(
+  const { perSecond: tapsPerSecond, responded } = checked(
     await saturate([gatewayPort], CONNECTIONS, seconds, taps.next),
   );
   const after = processorTime(parts.pids);
   const used = (part: string) => after[part]! - before[part]!;
-  const microsecondsPerTap = ((used('gateway') + used('Postgres')) * 1e6) / answered;
+  const microsecondsPerTap = ((used('gateway') + used('Postgres')) * 1e6) / responded;
   const reversalsPerSecond = ((await sentReversals(database)) - sentBefore) / seconds;
   const { rows } = await database.query(
     "select count(*)::int as left from pgboss.job where name = 'reverse' and state < 'completed'",

@@ -71,12 +71,12 @@ async function measure(parts: Parts, kind: Kind, endpoint: string | undefined, s
   await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
   const attempts = await attemptsOf(database);
   const before = processorTime(parts.pids);
-  const { perSecond: tapsPerSecond, answered } = checked(
+  const { perSecond: tapsPerSecond, responded } = checked(
     await saturate([gatewayPort], CONNECTIONS, seconds, taps.next),
   );
   const after = processorTime(parts.pids);
   const used = (part: string) => after[part]! - before[part]!;
-  const microsecondsPerTap = ((used('gateway') + used('Postgres')) * 1e6) / answered;
+  const microsecondsPerTap = ((used('gateway') + used('Postgres')) * 1e6) / responded;
   const attemptsPerSecond = ((await attemptsOf(database)) - attempts) / seconds;
   const { rows } = await database.query("select count(*)::int as left from pgboss.job where name = 'webhook'");
   console.log(

@@ -98,7 +98,7 @@ test('a person sets up one-time codes, logs in with one, and ends another sessio
   });
   await expectToFit(page, 'account-recovery');
   // The stream of the session that has ended makes the page show its view again.
-  const read = page.waitForResponse((answer) => answer.url().endsWith('/ops/data/sessions'));
+  const read = page.waitForResponse((response) => response.url().endsWith('/ops/data/sessions'));
   await page.evaluate(`dispatchEvent(new PopStateEvent('popstate'))`);
   await (await read).finished();
   await page.locator('#own-sessions').getByText('this one').waitFor();

@@ -58,10 +58,10 @@ export function consoleVisits(installation: () => Installation, browser: () => B
 
 /** The context then holds the cookie that the gateway gives a browser. */
 async function beginSession(context: BrowserContext, url: string, username: string): Promise<void> {
-  const answer = await context.request.post(new URL('/ops/session', url).href, {
+  const response = await context.request.post(new URL('/ops/session', url).href, {
     data: { username, password: PASSWORD },
   });
-  expect(answer.status()).toBe(200);
+  expect(response.status()).toBe(200);
 }
 
 export async function expectHarmless({ page, faults }: Visit): Promise<void> {

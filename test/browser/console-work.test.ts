@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { createLink, statusOf } from '../support/links.ts';
 import { sellApproved } from '../support/refunds.ts';
-import { untilAnswered } from '../support/transactions.ts';
+import { untilResponded } from '../support/transactions.ts';
 import { expectToFit } from './accessible.ts';
 import { launchChromium } from './chromium.ts';
 import { consoleVisits, expectHarmless } from './console-visits.ts';
@@ -79,7 +79,7 @@ describe('the work of operators', () => {
     const { body } = await installation.phone().tap({ amount: '15.00', currency: 'ZAR' });
     const { serviceReference: id } = (body as { onlineAuthorizationResponse: OnlineAuthorization })
       .onlineAuthorizationResponse;
-    await untilAnswered(installation.database, id);
+    await untilResponded(installation.database, id);
     await installation.database.query('update transactions set needs_review = true where id = $1', [id]);
     const enterThere = async (role: 'operator' | 'admin') => {
       const { page } = await visit(role, new URL(`/ops/transactions/${id}`, gateway.url).href);

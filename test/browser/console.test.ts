@@ -308,7 +308,7 @@ describe('the console', () => {
     await banner.waitFor({ state: 'hidden' });
   });
 
-  test('shows the cells to operators of the installation; a cell that does not answer is a fault of its own', async () => {
+  test('shows the cells to operators of the installation; a cell that does not respond is a fault of its own', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'tapwire-cells-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const cell = (name: string, number: number, database: string) => ({

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { Disposition } from '../../src/payments/model/disposition.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';
 import { AppPhone, ask, createLink, type HandedLink, letExpire, MANDATE } from '../support/links.ts';
 import { voidSale } from '../support/refunds.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { letDoubtPass, storedTransaction } from '../support/transactions.ts';
 import { launchChromium, PLAIN_HOST } from './chromium.ts';
 import { Customer } from './customer.ts';
@@ -185,7 +185,7 @@ describe('a pay page while the bank is asked', () => {
   test('changes its words as time passes, without news of the gateway', async () => {
     const customer = await openWith({ qrCodeState: 'TransactionCreated', waitedSeconds: 6 });
     await customer.sees('processing');
-    await customer.page.route('**/state', () => {}); // never answered
+    await customer.page.route('**/state', () => {}); // no response
     await customer.part('#headline', 'The bank is taking longer than usual.').waitFor();
   });
 
@@ -205,11 +205,11 @@ describe('a pay page while the bank is asked', () => {
     await customer.expectWellMade();
   });
 
-  test('does not claim that its state is new while an answer is late', async () => {
+  test('does not claim that its state is new while a response is late', async () => {
     const link = await createLink(installation);
     const customer = await open(urlOf(link));
     await customer.sees('waiting');
-    await customer.page.route('**/state', () => {}); // never answered
+    await customer.page.route('**/state', () => {}); // no response
     await customer.sees('offline');
     expect(await customer.text()).toContain('Slow connection.');
     await customer.expectWellMade();

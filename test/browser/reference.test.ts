@@ -95,7 +95,7 @@ describe('search', () => {
     ['POST /consumer/applink', '/docs/operations/createApplink'],
     ['submitPin', '/docs/operations/submitPin'],
     ['209', '/docs/errors#209'],
-    ['LinkAnswer.expiresAt', '/docs/schemas/LinkAnswer#LinkAnswer.expiresAt'],
+    ['LinkResponse.expiresAt', '/docs/schemas/LinkResponse#LinkResponse.expiresAt'],
     ['needsReview', '/docs/operations/listTransactions#query.needsReview'],
     ['Do not honor', '/docs/errors#response-05'],
   ])('%s leads to %s', async (query, target) => {

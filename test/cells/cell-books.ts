@@ -67,10 +67,10 @@ async function compareWithPhones(databases: readonly Database[], taps: readonly 
     const row = stored.get(reference);
     if (status === 503) return row?.disposition === Disposition.Approved ? [`${reference}: 503, and Approved`] : [];
     if (id === undefined) return [];
-    if (row?.id !== id) return [`${reference}: answered ${outcome}, and in no cell`];
+    if (row?.id !== id) return [`${reference}: responded with ${outcome}, and in no cell`];
     const isApproved = row.disposition === Disposition.Approved;
     return isApproved === (outcome === 'Approved')
       ? []
-      : [`${reference}: answered ${outcome}, stored ${row.disposition}`];
+      : [`${reference}: responded with ${outcome}, stored ${row.disposition}`];
   });
 }

@@ -90,8 +90,8 @@ describe('the status of cells', () => {
     expect(conflictsIn([status('a', one), status('b', other)])).toEqual(conflicts);
   });
 
-  test('reports a cell that does not answer, and not its acquirers as lost', () => {
-    const silent = { name: 'b', url: '', fault: 'does not answer', acquirers: [] };
-    expect(conflictsIn([status('a', 'gone'), silent])).toEqual(['b: does not answer']);
+  test('reports a cell that does not respond, and not its acquirers as lost', () => {
+    const silent = { name: 'b', url: '', fault: 'does not respond', acquirers: [] };
+    expect(conflictsIn([status('a', 'gone'), silent])).toEqual(['b: does not respond']);
   });
 });

@@ -17,7 +17,7 @@ function listOf(cells: unknown): string {
   return path;
 }
 
-test('a cell that does not answer is said so in time, is not asked again meanwhile, and hides no other', async () => {
+test('a cell that does not respond is reported in time, is not asked again meanwhile, and hides no other', async () => {
   const silent = Promise.withResolvers<never>();
   const asked: string[] = [];
   const serving = {
@@ -39,10 +39,10 @@ test('a cell that does not answer is said so in time, is not asked again meanwhi
   for (const _look of [1, 2]) {
     const { cells, conflicts } = await watch.report();
     expect(cells).toMatchObject([
-      { name: 'east', fault: expect.stringContaining('has not answered') },
+      { name: 'east', fault: expect.stringContaining('has not responded') },
       { name: 'west', fault: null, acquirers: [serving] },
     ]);
-    expect(conflicts).toEqual([expect.stringMatching(/^east: its database has not answered/)]);
+    expect(conflicts).toEqual([expect.stringMatching(/^east: its database has not responded/)]);
   }
   expect(asked).toEqual(['east', 'west', 'west']);
 });

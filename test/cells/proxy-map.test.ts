@@ -47,13 +47,13 @@ test('an acquirer’s hosts are changed in the file and in the running proxy, an
   expect(Object.fromEntries(lines.map((line) => line.split(' ')))).toEqual(expected);
 });
 
-test('a running proxy that does not answer is named, so that the move is continued', async () => {
+test('a running proxy that does not respond is named, so that the move is continued', async () => {
   const settings = {
     map: join(folder, 'cells.map'),
     sockets: [join(folder, 'no.sock')],
     hosts: ['a{acquirer}.example'],
   };
-  await expect(setBackend(settings, 1, 'cell-b')).rejects.toThrow('no.sock does not answer');
+  await expect(setBackend(settings, 1, 'cell-b')).rejects.toThrow('no.sock does not respond');
 });
 
 test('commands that move different acquirers at the same time all change the map', async () => {

@@ -17,13 +17,13 @@ const WHOLE_KCV = '463C64';
 const WHOLE = '1032547698BADCFEDCFE98BA5476103B';
 const never = new Promise<never>(() => {});
 
-/** A person who answers the questions in this order, and then answers none. */
+/** A person who replies to the questions in this order, and then to none. */
 class Person implements CustodianTerminal {
   readonly said: string[] = [];
-  readonly #answers: string[];
+  readonly #responses: string[];
 
   constructor(username: string, ...component: string[]) {
-    this.#answers = [...loginOf(username), ...component];
+    this.#responses = [...loginOf(username), ...component];
   }
 
   say(text: string): void {
@@ -31,8 +31,8 @@ class Person implements CustodianTerminal {
   }
 
   ask(): Promise<string> {
-    const answer = this.#answers.shift();
-    return answer === undefined ? never : Promise.resolve(answer);
+    const response = this.#responses.shift();
+    return response === undefined ? never : Promise.resolve(response);
   }
 
   async askHidden(): Promise<Buffer> {

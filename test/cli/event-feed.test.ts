@@ -27,7 +27,7 @@ function refusedWith(status: number): EventFeed {
 test.each([401, 403])('a permanent refusal %i ends following, with its reason', async (status) => {
   await expect(refusedWith(status).look()).rejects.toMatchObject({
     code: 'BAD_CONFIG',
-    reason: `https://tap.example answers ${status}: Not now.`,
+    reason: `https://tap.example responds with ${status}: Not now.`,
   });
 });
 

@@ -64,7 +64,7 @@ describe('tapwire load', () => {
     ['--phones', '0', '--phones 0: expected a whole number from 1'],
     ['--workers', '1000', '--workers 1000'],
     ['--seed', 'x', '--seed x'],
-    ['--answer-within', '2h', '--answer-within 2h'],
+    ['--response-within', '2h', '--response-within 2h'],
     ['--fail-if', 'p99', '--fail-if p99'],
     ['--against', 'gateway', '--against gateway: expected a URL'],
     ['--against', 'ftp://x', '--against ftp://x'],
@@ -136,17 +136,17 @@ describe('tapwire load', () => {
 
 describe('its output', () => {
   test('is a line with the rate, the latencies, the errors and the calls in progress', () => {
-    const slice = { ...emptySlice(), due: 4_000, answered: 3_996, inFlight: 7 };
+    const slice = { ...emptySlice(), due: 4_000, responded: 3_996, inFlight: 7 };
     const seen = { second: 11, seconds: 2, slice, total: emptySlice() };
     const line = progressLine(seen, { seconds: 60 });
-    expect(line).toBe('  12/60 s  2000 due/s  1998 answered/s  p50 -  p99 -  0 errors  7 in flight');
+    expect(line).toBe('  12/60 s  2000 due/s  1998 responses/s  p50 -  p99 -  0 errors  7 in flight');
     expect(progressLine({ ...seen, second: 60 }, { seconds: 60 })).toContain('waiting for responses');
   });
 
   test('ends with a table of the scenarios, the lost calls, and the result of the books', () => {
     const text = describeResult(resultWith({ lost: 2, reasons: { ECONNRESET: 2 } }));
-    expect(text).toMatch(/approve {3}1000 {6}5.00 ms .* 1000 Approved/);
-    expect(text).toContain('sent 1000   answered 1000   lost 2   100 per second');
+    expect(text).toMatch(/approve {3}1000 {7}5.00 ms .* 1000 Approved/);
+    expect(text).toContain('sent 1000   responded 1000   lost 2   100 per second');
     expect(text).toContain('(2 ECONNRESET)');
     expect(text).toContain('ledger: ok, 1000 approvals compared');
   });

@@ -58,9 +58,9 @@ test.each([
   [
     'jobs',
     1,
-    'The database at postgres://user:***@127.0.0.1:1/none does not answer: Nothing accepts connections there.',
+    'The database at postgres://user:***@127.0.0.1:1/none does not respond: Nothing accepts connections there.',
   ],
-  ['jobs --database postgres://x.invalid/y', 1, 'postgres://x.invalid/y does not answer: The host name is unknown.'],
+  ['jobs --database postgres://x.invalid/y', 1, 'postgres://x.invalid/y does not respond: The host name is unknown.'],
   ['jobs --database foo', 1, 'The database URL is invalid. Expected postgres://USER:PASSWORD@HOST/NAME.'],
   ['cell add --name a --url x --database foo', 1, 'The database URL of cell a is invalid.'],
   ['cell add', 1, '--name: expected the name of the new cell'],

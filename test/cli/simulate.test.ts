@@ -32,7 +32,7 @@ function printedKey(output: string, keyId: string): SoftHsm {
 }
 
 describe('tapwire simulate', () => {
-  test('answers for two types at once with the printed keys, keeps one ledger, and stops cleanly on request', async () => {
+  test('responds for two types at once with the printed keys, keeps one ledger, and stops cleanly on request', async () => {
     const { simulated, ports, ledger } = await simulate('type-1=0', 'type-2=0');
     const one = await acquirerOf(type1, ports[0]!).tap(10_00);
     const keys = printedKey(simulated.output, 'type-2-mac');
@@ -49,7 +49,7 @@ describe('tapwire simulate', () => {
     expect(stdout).toMatch(/^type-2 .* 1 approved +0 declined/m);
   });
 
-  test('answers a request that lacks a field with 30, and names the field in its log', async () => {
+  test('responds to a request that lacks a field with 30, and names the field in its log', async () => {
     const { simulated, ports } = await simulate('type-1=0');
     const line = await RawLine.open(ports[0]!, type1);
     onTestFinished(() => line.end());

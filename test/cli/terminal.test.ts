@@ -32,7 +32,7 @@ describe('colours', () => {
 });
 
 describe('a line for a person', () => {
-  const line = 'FAULT database: the server does not answer, nothing accepts connections there';
+  const line = 'FAULT database: the server does not respond, nothing accepts connections there';
 
   test('is broken between words within the width of a terminal, and whole in a pipe', () => {
     const wrapped = wrapTo(output(true), line, 6).split('\n');

@@ -5,7 +5,7 @@ import { scenarioOf } from '../../src/tools/simulator/scenarios.ts';
 test('each case has the amount by which simulated switches behave in its way', () => {
   const kinds = Object.entries(TRIGGER_CASES).map(([name, { amount }]) => {
     const scenario = scenarioOf(Math.round(Number(amount) * 100));
-    return [name, scenario.kind === 'answer' ? scenario.responseCode : scenario.kind];
+    return [name, scenario.kind === 'response' ? scenario.responseCode : scenario.kind];
   });
   expect(Object.fromEntries(kinds)).toEqual({
     ...{ approved: '00', declined: '51', pin: 'pin', 'wrong-pin': 'pin', duplicate: 'duplicate' },

@@ -20,7 +20,7 @@ describe('a switch that connects to the gateway', () => {
     const toy = new ToySwitch();
     toy.adopt(net.connect(port, '127.0.0.1'));
     await watched.untilReady();
-    expect(await watched.ask('1', 'hello')).toMatchObject({ kind: 'answered', response: { text: 'hello' } });
+    expect(await watched.ask('1', 'hello')).toMatchObject({ kind: 'responded', response: { text: 'hello' } });
   });
 
   test('is not connected to after it has left, and is removed', async () => {
@@ -63,7 +63,7 @@ describe('a switch that connects to the gateway', () => {
     const toy = new ToySwitch();
     toy.adopt(tls.connect({ port, rejectUnauthorized: false }));
     await watched.untilReady();
-    expect(await watched.ask('1', 'hello')).toMatchObject({ kind: 'answered' });
+    expect(await watched.ask('1', 'hello')).toMatchObject({ kind: 'responded' });
     expect(closed).toBeGreaterThanOrEqual(60);
     for (const stranger of strangers) stranger.destroy();
   });
@@ -92,7 +92,7 @@ describe('a switch that connects to the gateway', () => {
     const logged = eventThat<{ code?: string }>(watched, 'log', ({ code }) => code === 'EMFILE');
     server.emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' }));
     expect(await logged).toMatchObject({ code: 'EMFILE' });
-    expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
+    expect(await watched.ask('1')).toMatchObject({ kind: 'responded' });
   });
 
   test('finds no listener after the pool is closed', async () => {
@@ -118,7 +118,7 @@ describe('a switch that connects to the gateway', () => {
     const toy = new ToySwitch();
     toy.adopt(tls.connect({ port, host: '127.0.0.1', ca: authority.cert, cert: theirs.cert, key: theirs.key }));
     await watched.untilReady();
-    expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
+    expect(await watched.ask('1')).toMatchObject({ kind: 'responded' });
   });
 });
 

@@ -16,25 +16,25 @@ function nameServers({ isSilent = (name: string) => name.startsWith('silent') } 
   const lookUp: LookUpAll = (name, _options, done) => {
     seen.asked.push(name);
     seen.most = Math.max(seen.most, ++seen.running);
-    const isUnanswered = isSilent(name);
+    const isWithoutResponse = isSilent(name);
     setTimeout(
       () => {
         seen.running--;
-        if (isUnanswered) done(Object.assign(new Error('again'), { code: 'EAI_AGAIN' }), []);
+        if (isWithoutResponse) done(Object.assign(new Error('again'), { code: 'EAI_AGAIN' }), []);
         else done(null, FOUND);
       },
-      isUnanswered ? SILENT_MS : 5,
+      isWithoutResponse ? SILENT_MS : 5,
     );
   };
   return { seen, lookUp };
 }
 
-/** How long the answer to one lookup takes, and what it is: an address, or the code of the error. */
+/** How long the response to one lookup takes, and what it is: an address, or the code of the error. */
 async function lookUp(lookups: NameLookups, name: string) {
   const startedAtMs = performance.now();
-  return new Promise<{ answer: string | undefined; tookMs: number }>((settle) => {
+  return new Promise<{ response: string | undefined; tookMs: number }>((settle) => {
     lookups.resolve(name, { all: true }, (error, addresses) =>
-      settle({ answer: error ? error.code : addresses[0]?.address, tookMs: performance.now() - startedAtMs }),
+      settle({ response: error ? error.code : addresses[0]?.address, tookMs: performance.now() - startedAtMs }),
     );
   });
 }
@@ -65,8 +65,8 @@ describe('fifty names whose name servers are silent, dialled again every five se
     const asked = lookUp(lookups, 'switch.example');
     await vi.advanceTimersByTimeAsync(SILENT_MS + 1_000);
     stop();
-    const { answer, tookMs } = await asked;
-    expect(answer).toBe('192.0.2.1');
+    const { response, tookMs } = await asked;
+    expect(response).toBe('192.0.2.1');
     expect(tookMs).toBeLessThanOrEqual(SILENT_MS + 5);
   });
 
@@ -75,12 +75,12 @@ describe('fifty names whose name servers are silent, dialled again every five se
     const lookups = new NameLookups(ask);
     const first = lookUp(lookups, 'switch.example');
     await vi.advanceTimersByTimeAsync(10);
-    expect(await first).toEqual({ answer: '192.0.2.1', tookMs: 5 });
+    expect(await first).toEqual({ response: '192.0.2.1', tookMs: 5 });
     const stop = await startDialling(lookups);
     const again = lookUp(lookups, 'switch.example');
     await vi.advanceTimersByTimeAsync(1_000);
     stop();
-    expect(await again).toEqual({ answer: '192.0.2.1', tookMs: 1_000 });
+    expect(await again).toEqual({ response: '192.0.2.1', tookMs: 1_000 });
   });
 });
 
@@ -89,13 +89,13 @@ test('a name whose name servers are silent now has the addresses from before; on
   const lookups = new NameLookups(nameServers({ isSilent: () => isSilent }).lookUp);
   const before = lookUp(lookups, 'switch.example');
   await vi.advanceTimersByTimeAsync(5);
-  expect(await before).toMatchObject({ answer: '192.0.2.1' });
+  expect(await before).toMatchObject({ response: '192.0.2.1' });
   isSilent = true;
   const known = lookUp(lookups, 'switch.example');
   const unknown = lookUp(lookups, 'other.example');
   await vi.advanceTimersByTimeAsync(2 * SILENT_MS);
-  expect(await known).toEqual({ answer: '192.0.2.1', tookMs: 1_000 });
-  expect(await unknown).toEqual({ answer: 'EAI_AGAIN', tookMs: 2 * SILENT_MS });
+  expect(await known).toEqual({ response: '192.0.2.1', tookMs: 1_000 });
+  expect(await unknown).toEqual({ response: 'EAI_AGAIN', tookMs: 2 * SILENT_MS });
 });
 
 test('a name that was removed fails at once, although it was found before', async () => {
@@ -103,9 +103,9 @@ test('a name that was removed fails at once, although it was found before', asyn
   const lookups = new NameLookups((_name, _options, done) =>
     isRemoved ? done(Object.assign(new Error('unknown'), { code: 'ENOTFOUND' }), []) : done(null, FOUND),
   );
-  expect(await lookUp(lookups, 'switch.example')).toMatchObject({ answer: '192.0.2.1' });
+  expect(await lookUp(lookups, 'switch.example')).toMatchObject({ response: '192.0.2.1' });
   isRemoved = true;
-  expect(await lookUp(lookups, 'switch.example')).toMatchObject({ answer: 'ENOTFOUND' });
+  expect(await lookUp(lookups, 'switch.example')).toMatchObject({ response: 'ENOTFOUND' });
 });
 
 test('a lookup that never ends keeps the others waiting for a minute', async () => {
@@ -115,6 +115,6 @@ test('a lookup that never ends keeps the others waiting for a minute', async () 
   const never = lookUp(lookups, 'never.example');
   const other = lookUp(lookups, 'switch.example');
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(await never).toEqual({ answer: 'EAI_AGAIN', tookMs: 60_000 });
-  expect(await other).toEqual({ answer: '192.0.2.1', tookMs: 60_000 });
+  expect(await never).toEqual({ response: 'EAI_AGAIN', tookMs: 60_000 });
+  expect(await other).toEqual({ response: '192.0.2.1', tookMs: 60_000 });
 });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
-  answer,
   ask,
   connect,
   eventThat,
   isSilent,
   type Note,
   notes,
+  responseTo,
   ToySwitch,
   UnreadableNote,
   WatchedPool,
@@ -16,27 +16,27 @@ describe('a request', () => {
   test('gets its response, and how long the switch took', async () => {
     const { watched, pool } = await connect();
     expect(await watched.ask('1', 'hello')).toEqual({
-      kind: 'answered',
-      response: answer('1', 'hello'),
+      kind: 'responded',
+      response: responseTo('1', 'hello'),
       missing: [],
       connectionId: expect.stringMatching(/^toy-[0-9a-f]{8}-1$/),
       roundTripMs: 0,
     });
-    expect(pool.stats).toMatchObject({ answered: 1, inFlight: 0, roundTrips: { count: 1 } });
+    expect(pool.stats).toMatchObject({ responded: 1, inFlight: 0, roundTrips: { count: 1 } });
   });
 
-  test('gets its own response when 1,000 are answered in reverse order', async () => {
+  test('gets its own response when 1,000 arrive in reverse order', async () => {
     const held: Note[] = [];
     const { watched } = await connect(
       (note, peer) => {
         held.push(note);
-        if (held.length === 1_000) for (const { key, text } of held.reverse()) peer.send(answer(key, text));
+        if (held.length === 1_000) for (const { key, text } of held.reverse()) peer.send(responseTo(key, text));
       },
       { limits: { inFlight: 1_000 } },
     );
     const results = await Promise.all(Array.from({ length: 1_000 }, (_, n) => watched.ask(`${n}`, `text ${n}`)));
-    const answers = results.map((result) => result.kind === 'answered' && result.response);
-    expect(answers).toEqual(Array.from({ length: 1_000 }, (_, n) => answer(`${n}`, `text ${n}`)));
+    const responses = results.map((result) => result.kind === 'responded' && result.response);
+    expect(responses).toEqual(Array.from({ length: 1_000 }, (_, n) => responseTo(`${n}`, `text ${n}`)));
   });
 
   test('is sent with all others of its tick in one segment, regardless of their number', async () => {
@@ -52,8 +52,8 @@ describe('a request', () => {
     const first = watched.ask('1', 'first');
     await expect(watched.ask('1', 'second')).rejects.toThrow(expect.objectContaining({ code: 'DUPLICATE_KEY' }));
     await eventThat(toy, 'note');
-    toy.peer.send(answer('1', 'to the first'));
-    expect(await first).toMatchObject({ kind: 'answered', response: { text: 'to the first' } });
+    toy.peer.send(responseTo('1', 'to the first'));
+    expect(await first).toMatchObject({ kind: 'responded', response: { text: 'to the first' } });
     expect(toy.notes).toHaveLength(1);
     expect(pool.stats).toMatchObject({ inFlight: 0, ready: 1 });
   });
@@ -62,7 +62,7 @@ describe('a request', () => {
     const { watched, pool } = await connect(undefined, { limits: { inFlight: 1 } });
     const tooLong = 'x'.repeat(70_000);
     await expect(watched.ask('1', tooLong)).rejects.toThrow();
-    expect(await watched.ask('1', 'short')).toMatchObject({ kind: 'answered' });
+    expect(await watched.ask('1', 'short')).toMatchObject({ kind: 'responded' });
     expect(pool.stats).toMatchObject({ inFlight: 0, ready: 1 });
   });
 
@@ -84,7 +84,7 @@ describe('a request', () => {
     const inTime = pool.request(ask('2'), { ...watched.in(40_000), sendByAtMs: sendByAtMs + 100 });
     watched.clock.advance(101);
     expect(await tooLate).toMatchObject({ kind: 'failed', written: false, reason: 'sendBy' });
-    expect(await inTime).toMatchObject({ kind: 'answered' });
+    expect(await inTime).toMatchObject({ kind: 'responded' });
     expect(toy.notes.map(({ key }) => key)).toEqual(['2']);
   });
 
@@ -104,26 +104,26 @@ describe('a response', () => {
     watched.clock.advance(1_000);
     expect(await result).toMatchObject({ kind: 'failed', reason: 'deadline' });
     watched.clock.advance(500);
-    toy.peer.send(answer('1', 'too late'));
+    toy.peer.send(responseTo('1', 'too late'));
     const unmatched = await eventThat(watched, 'unmatched');
     expect(unmatched).toMatchObject({ kind: 'late', response: { text: 'too late' }, missing: [], sinceMs: 500 });
-    expect(pool.stats).toMatchObject({ late: 1, duplicates: 0, unmatched: 0, answered: 0 });
+    expect(pool.stats).toMatchObject({ late: 1, duplicates: 0, unmatched: 0, responded: 0 });
   });
 
   test('a response that arrives twice is reported as a duplicate', async () => {
     const { watched, pool } = await connect((note, peer) => {
-      peer.send(answer(note.key, 'once'));
-      peer.send(answer(note.key, 'twice'));
+      peer.send(responseTo(note.key, 'once'));
+      peer.send(responseTo(note.key, 'twice'));
     });
     const duplicate = eventThat(watched, 'unmatched');
-    expect(await watched.ask('1')).toMatchObject({ kind: 'answered', response: { text: 'once' } });
+    expect(await watched.ask('1')).toMatchObject({ kind: 'responded', response: { text: 'once' } });
     expect(await duplicate).toMatchObject({ kind: 'duplicate', response: { text: 'twice' } });
     expect(pool.stats).toMatchObject({ duplicates: 1, late: 0 });
   });
 
   test('a response without a request is reported as unknown', async () => {
     const { toy, watched, pool } = await connect();
-    toy.peer.send(answer('77'));
+    toy.peer.send(responseTo('77'));
     expect(await eventThat(watched, 'unmatched')).toMatchObject({ kind: 'unknown', sinceMs: undefined });
     expect(pool.stats.unmatched).toBe(1);
   });
@@ -133,8 +133,8 @@ describe('a response', () => {
     const result = watched.ask('1');
     const asked = await eventThat<Note>(toy, 'note');
     const other = toy.peers.find((peer) => peer.notes === 0)!;
-    other.send(answer(asked.key, 'from the other side'));
-    expect(await result).toMatchObject({ kind: 'answered', response: { text: 'from the other side' } });
+    other.send(responseTo(asked.key, 'from the other side'));
+    expect(await result).toMatchObject({ kind: 'responded', response: { text: 'from the other side' } });
   });
 });
 
@@ -142,35 +142,35 @@ describe('a response with an incomplete key', () => {
   const forgiving = {
     ...notes,
     missingKeyFields: () => ['key'],
-    couldAnswer: (response: Note, request: Note) => response.text === request.text,
+    couldMatch: (response: Note, request: Note) => response.text === request.text,
   };
 
-  test('answers the only request of its connection that it could answer, and reports what it lacked', async () => {
-    const { watched } = await connect((note, peer) => note.text === 'b' && peer.send(answer('', 'b')), {
+  test('belongs to the only request of its connection to which it could belong, and reports what it lacked', async () => {
+    const { watched } = await connect((note, peer) => note.text === 'b' && peer.send(responseTo('', 'b')), {
       protocol: forgiving,
     });
     void watched.ask('1', 'a');
-    expect(await watched.ask('2', 'b')).toMatchObject({ kind: 'answered', missing: ['key'] });
+    expect(await watched.ask('2', 'b')).toMatchObject({ kind: 'responded', missing: ['key'] });
   });
 
-  test('answers none if it could answer two', async () => {
+  test('belongs to none if it could belong to two', async () => {
     const { toy, watched, pool } = await connect(isSilent, { protocol: forgiving });
     void watched.ask('1', 'same');
     void watched.ask('2', 'same');
     await eventThat<Note>(toy, 'note', ({ key }) => key === '2');
-    toy.peer.send(answer('', 'same'));
+    toy.peer.send(responseTo('', 'same'));
     expect(await eventThat(watched, 'unmatched')).toMatchObject({ kind: 'unknown', missing: ['key'] });
     expect(pool.stats).toMatchObject({ inFlight: 2, unmatched: 1 });
   });
 
-  test('answers no request of another connection', async () => {
+  test('belongs to no request of another connection', async () => {
     const { toy, watched, pool } = await connect(isSilent, {
       protocol: forgiving,
       limits: { connectionsPerAddress: 2 },
     });
     void watched.ask('1', 'a');
     await eventThat(toy, 'note');
-    toy.peers.find((peer) => peer.notes === 0)!.send(answer('', 'a'));
+    toy.peers.find((peer) => peer.notes === 0)!.send(responseTo('', 'a'));
     expect(await eventThat(watched, 'unmatched')).toMatchObject({ kind: 'unknown', missing: ['key'] });
     expect(pool.stats.inFlight).toBe(1);
   });
@@ -179,7 +179,7 @@ describe('a response with an incomplete key', () => {
     const { toy, watched } = await connect(isSilent, { protocol: { ...notes, missingKeyFields: () => ['key'] } });
     void watched.ask('1', 'a');
     await eventThat(toy, 'note');
-    toy.peer.send(answer('', 'a'));
+    toy.peer.send(responseTo('', 'a'));
     expect(await eventThat(watched, 'unmatched')).toMatchObject({ kind: 'unknown', missing: ['key'] });
   });
 });
@@ -193,17 +193,17 @@ describe('a message that cannot be read', () => {
     toy.peer.socket.write('\0\x05hello');
     expect(await line).toMatchObject({ code: 'UNREADABLE_NOTE' });
     expect(JSON.stringify(await line)).not.toContain('hello');
-    expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
+    expect(await watched.ask('1')).toMatchObject({ kind: 'responded' });
     expect(pool.stats).toMatchObject({ badMessages: 1, ready: 1, reconnects: 0 });
   });
 
-  test('immediately ends the request that it answers, if its key can be read', async () => {
+  test('immediately ends the request to which it belongs, if its key can be read', async () => {
     const salvage = (error: unknown) => (error instanceof UnreadableNote ? error.partial : undefined);
     const { watched, pool } = await connect((note, peer) => peer.socket.write(`\0\x02!${note.key}`), {
       protocol: { ...notes, salvage },
     });
     expect(await watched.ask('1')).toMatchObject({ kind: 'unreadable', error: { code: 'UNREADABLE_NOTE' } });
-    expect(pool.stats).toMatchObject({ badMessages: 1, inFlight: 0, answered: 0 });
+    expect(pool.stats).toMatchObject({ badMessages: 1, inFlight: 0, responded: 0 });
   });
 
   test('an unreadable message whose key cannot be read either is only a bad message', async () => {
@@ -251,34 +251,34 @@ describe('a frame that cannot be read', () => {
 
   test('does not affect the responses before it', async () => {
     const { watched } = await connect((note, peer) => {
-      peer.socket.write(Buffer.concat([peer.frame(answer(note.key)), Buffer.of(0xff, 0xff)]));
+      peer.socket.write(Buffer.concat([peer.frame(responseTo(note.key)), Buffer.of(0xff, 0xff)]));
     }, limited);
-    expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
+    expect(await watched.ask('1')).toMatchObject({ kind: 'responded' });
   });
 
   test('is not one without content: such a keep-alive is passed over', async () => {
     const { watched, pool } = await connect((note, peer) => {
-      peer.socket.write(Buffer.concat([Buffer.of(0, 0), peer.frame(answer(note.key)), Buffer.of(0, 0)]));
+      peer.socket.write(Buffer.concat([Buffer.of(0, 0), peer.frame(responseTo(note.key)), Buffer.of(0, 0)]));
     });
-    expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
-    expect(await watched.ask('2')).toMatchObject({ kind: 'answered' });
+    expect(await watched.ask('1')).toMatchObject({ kind: 'responded' });
+    expect(await watched.ask('2')).toMatchObject({ kind: 'responded' });
     expect(pool.stats).toMatchObject({ badFrames: 0, ready: 1 });
   });
 });
 
 describe('a request of the switch', () => {
-  test('is answered on its own connection according to the protocol, its transport header swapped', async () => {
+  test('receives a response on its own connection according to the protocol, with the transport header swapped', async () => {
     const transportHeader = { kind: 'tpdu', bytes: Uint8Array.of(0x60, 0, 1, 0, 2) } as const;
     const protocol = {
       ...notes,
       framing: { ...notes.framing, transportHeader },
-      onRequest: (request: Note, reply: (response: Note) => void) => reply(answer(request.key, 'here')),
+      onRequest: (request: Note, reply: (response: Note) => void) => reply(responseTo(request.key, 'here')),
     };
     const { toy } = await connect(isSilent, { protocol });
     const read: Buffer[] = [];
     toy.peer.socket.on('data', (chunk) => read.push(chunk));
     toy.peer.send(ask('9'));
-    expect(await eventThat(toy, 'note')).toEqual(answer('9', 'here'));
+    expect(await eventThat(toy, 'note')).toEqual(responseTo('9', 'here'));
     expect([...Buffer.concat(read).subarray(2, 7)]).toEqual([0x60, 0, 2, 0, 1]);
   });
 
@@ -301,13 +301,13 @@ describe('a request of the switch', () => {
     toy.peer.send(ask('9'));
     await eventThat<object>(watched, 'log', (entry) => 'code' in entry);
     expect(pool.stats.badMessages).toBe(1);
-    expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
+    expect(await watched.ask('1')).toMatchObject({ kind: 'responded' });
   });
 
   test('a request of the switch that is repeated by a switch that reads no responses closes the connection', async () => {
     const protocol = {
       ...notes,
-      onRequest: (request: Note, reply: (response: Note) => void) => reply(answer(request.key, 'x'.repeat(60_000))),
+      onRequest: (request: Note, reply: (response: Note) => void) => reply(responseTo(request.key, 'x'.repeat(60_000))),
     };
     const { toy, watched } = await connect(isSilent, { protocol });
     toy.peer.socket.pause();
@@ -352,6 +352,6 @@ describe('a pool without a switch', () => {
     const toy = new ToySwitch();
     const watched = new WatchedPool({ addresses: [await toy.listen()] });
     expect(watched.pool.availability).toBe('connecting');
-    expect(await watched.ask('1', 'patience')).toMatchObject({ kind: 'answered', response: { text: 'patience' } });
+    expect(await watched.ask('1', 'patience')).toMatchObject({ kind: 'responded', response: { text: 'patience' } });
   });
 });

@@ -88,7 +88,7 @@ test('an IPv4 address inside an IPv6 one never makes it public', () => {
   );
 });
 
-test('any text gets an answer', () => {
+test('any text gets a response', () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.string(), fc.ipV6(), fc.ipV4Extended()),

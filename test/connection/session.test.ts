@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { ConnectionError } from '../../src/basics/errors.ts';
 import type { ProtocolConnection, SessionStep } from '../../src/switching/connection/switch-protocol.ts';
 import {
-  answer,
   ask,
   type Behaviour,
   connect,
@@ -11,6 +10,7 @@ import {
   isSilent,
   type Note,
   notes,
+  responseTo,
   ToySwitch,
   WatchedPool,
 } from './toy-switch.ts';
@@ -29,7 +29,7 @@ const protocolWith = (steps: Partial<Record<'signOn' | 'echo' | 'signOff', Sessi
 /** Accepts every step of a session, and echoes other requests. */
 const accepts: Behaviour = (note, peer) => {
   const isStep = /^(sign on|sign off|echo) /.test(note.key);
-  peer.send(answer(note.key, isStep ? 'ok' : note.text));
+  peer.send(responseTo(note.key, isStep ? 'ok' : note.text));
 };
 
 describe('sign-on', () => {
@@ -72,7 +72,7 @@ describe('sign-on', () => {
       'RangeError',
     ],
   ] as const)('%s closes the connection, and reports why without quoting', async (_, signOn, detail) => {
-    const toy = new ToySwitch((note, peer) => peer.send(answer(note.key, 'no')));
+    const toy = new ToySwitch((note, peer) => peer.send(responseTo(note.key, 'no')));
     const watched = new WatchedPool({ addresses: [await toy.listen()], protocol: protocolWith({ signOn }) });
     const change = await watched.untilState('down');
     expect(change.reason).toEqual({ cause: 'signOnFailed', detail });
@@ -94,7 +94,7 @@ describe('sign-on', () => {
     expect((await down).reason).toEqual({ cause: 'signOnFailed', detail: 'timeout' });
   });
 
-  test('is repeated on a connection that is taken out of use, while requests in flight are still answered', async () => {
+  test('is repeated on a connection that is taken out of use, while requests in flight still receive a response', async () => {
     const held: Note[] = [];
     const { toy, watched, pool } = await connect(
       (note, peer) => (note.key === '1' ? held.push(note) : note.key !== 'sign on 2' && accepts(note, peer)),
@@ -108,10 +108,10 @@ describe('sign-on', () => {
     expect(pool.availability).toBe('connecting');
     expect(await slot.request(ask('2'), watched.in(1_000))).toMatchObject({ written: false, reason: 'connectionLost' });
     const waiting = watched.ask('3');
-    toy.peer.send(answer('1', 'still here'));
-    expect(await inFlight).toMatchObject({ kind: 'answered', response: { text: 'still here' } });
-    toy.peer.send(answer('sign on 2', 'ok'));
-    expect(await waiting).toMatchObject({ kind: 'answered' });
+    toy.peer.send(responseTo('1', 'still here'));
+    expect(await inFlight).toMatchObject({ kind: 'responded', response: { text: 'still here' } });
+    toy.peer.send(responseTo('sign on 2', 'ok'));
+    expect(await waiting).toMatchObject({ kind: 'responded' });
     expect(toy.notes.map(({ key }) => key)).toEqual(['sign on 1', '1', 'sign on 2', '3']);
     expect(pool.stats.reconnects).toBe(0);
   });
@@ -132,7 +132,7 @@ describe('sign-on', () => {
       const [{ connectionId }] = await Promise.all([results[round]!]);
       pool.signOnAgain(connectionId!);
       for (const result of await Promise.all(results)) {
-        expect(result.kind).toBe('answered');
+        expect(result.kind).toBe('responded');
         connectionIds.add(result.connectionId);
       }
     }
@@ -144,7 +144,7 @@ describe('sign-on', () => {
     const protocol = {
       ...protocolWith({ signOn: step('sign on') }),
       onRequest: (request: Note, reply: (response: Note) => void, line: { signOnAgain(): void }) => {
-        reply(answer(request.key, 'will do'));
+        reply(responseTo(request.key, 'will do'));
         line.signOnAgain();
       },
     };
@@ -205,8 +205,8 @@ describe('an idle connection', () => {
     watched.clock.advance(10_010);
     await again;
     expect(tries).toBe(2);
-    toy.peer.send(answer('1', 'late'));
-    expect(await result).toMatchObject({ kind: 'answered' });
+    toy.peer.send(responseTo('1', 'late'));
+    expect(await result).toMatchObject({ kind: 'responded' });
   });
 
   test('gets an echo even if others keep writing to it without a response', async () => {
@@ -225,13 +225,13 @@ describe('an idle connection', () => {
     await watched.ask('1');
     watched.clock.advance(24 * 3_600_000);
     expect(pool.availability).toBe('ready');
-    expect(await watched.ask('2')).toMatchObject({ kind: 'answered' });
+    expect(await watched.ask('2')).toMatchObject({ kind: 'responded' });
   });
 
   test('an idle connection without an echo message remains open after its own request received a response', async () => {
     const protocol = {
       ...notes,
-      onRequest: (request: Note, reply: (response: Note) => void) => reply(answer(request.key)),
+      onRequest: (request: Note, reply: (response: Note) => void) => reply(responseTo(request.key)),
     };
     const { toy, watched, pool } = await connect(isSilent, { protocol });
     toy.peer.send(ask('9'));
@@ -273,14 +273,14 @@ describe('closing a pool', () => {
     expect(pool.availability).toBe('closed');
     expect(pool.takeSlot()).toBeUndefined();
     expect(await watched.ask('9')).toMatchObject({ kind: 'failed', written: false, reason: 'closed' });
-    expect(await slot.request(ask('2'), watched.in(1_000))).toMatchObject({ kind: 'answered' });
+    expect(await slot.request(ask('2'), watched.in(1_000))).toMatchObject({ kind: 'responded' });
     let isReset = false;
     toy.peer.socket.on('error', () => {
       isReset = true;
     });
     const ended = eventThat(toy.peer.socket, 'close');
-    toy.peer.send(answer('1'));
-    expect(await inFlight).toMatchObject({ kind: 'answered' });
+    toy.peer.send(responseTo('1'));
+    expect(await inFlight).toMatchObject({ kind: 'responded' });
     await closed;
     await ended;
     expect(isReset).toBe(false);
@@ -299,7 +299,7 @@ describe('closing a pool', () => {
     expect(await inFlight).toMatchObject({ kind: 'failed', written: true, reason: 'closed' });
   });
 
-  test('does not wait for a switch that never answers the sign-off', async () => {
+  test('does not wait for a switch that never responds to the sign-off', async () => {
     const { toy, watched, pool } = await connect(isSilent, { protocol: protocolWith({ signOff: step('sign off') }) });
     const closed = pool.close(watched.in(30_000));
     await eventThat(toy, 'note');

@@ -18,7 +18,7 @@ describe('a connection that a person signs off', () => {
     expect(pool.signOn(line!.id)).toBe(true);
     await ready;
     expect(pool.lines).toMatchObject([{ state: 'ready', isHeld: false }]);
-    expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
+    expect(await watched.ask('1')).toMatchObject({ kind: 'responded' });
   });
 
   test('first finishes the held slots, and gives out no new ones', async () => {

@@ -1,5 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { answer, ask, connect, echoes, eventThat, isSilent, type Note, ToySwitch, WatchedPool } from './toy-switch.ts';
+import {
+  ask,
+  connect,
+  echoes,
+  eventThat,
+  isSilent,
+  type Note,
+  responseTo,
+  ToySwitch,
+  WatchedPool,
+} from './toy-switch.ts';
 
 describe('a slot', () => {
   test('is taken immediately on a signed-on connection, and names it', async () => {
@@ -7,7 +17,7 @@ describe('a slot', () => {
     const slot = pool.takeSlot()!;
     expect(pool.stats).toMatchObject({ held: 1, inFlight: 0 });
     expect(await slot.request(ask('1'), watched.in(1_000))).toMatchObject({
-      kind: 'answered',
+      kind: 'responded',
       connectionId: slot.connectionId,
     });
     expect(pool.stats).toMatchObject({ held: 0, inFlight: 0 });
@@ -22,7 +32,7 @@ describe('a slot', () => {
   test('is waited for while a connection is being opened', async () => {
     const watched = new WatchedPool({ addresses: [await new ToySwitch().listen()] });
     const slot = await watched.pool.waitForSlot({ giveUpAtMs: watched.clock.monotonicMs() + 1_000 });
-    expect(await slot!.request(ask('1'), watched.in(1_000))).toMatchObject({ kind: 'answered' });
+    expect(await slot!.request(ask('1'), watched.in(1_000))).toMatchObject({ kind: 'responded' });
   });
 
   test('is not waited for if no connection can become ready', async () => {
@@ -46,7 +56,7 @@ describe('a slot', () => {
     const result = watched.ask('1');
     expect(pool.stats.pending).toBe(1);
     slot.release();
-    expect(await result).toMatchObject({ kind: 'answered' });
+    expect(await result).toMatchObject({ kind: 'responded' });
   });
 
   test('is released on every exit from a block that uses it', async () => {
@@ -93,7 +103,7 @@ describe('a slot', () => {
     toy.peers.find((peer) => peer.notes === 0)!.socket.destroy();
     expect(await down).toMatchObject({ connectionId: slot.connectionId });
     expect(await slot.request(ask('2'), watched.in(1_000))).toMatchObject({
-      kind: 'answered',
+      kind: 'responded',
       connectionId: other.connectionId,
     });
     expect(pool.stats).toMatchObject({ held: 0, inFlight: 0, ready: 1 });
@@ -175,7 +185,7 @@ describe('back-pressure', () => {
     expect(pool.availability).toBe('full');
     for (let n = 0; n < 8; n++) {
       if (toy.notes.length <= n) await eventThat(toy, 'note');
-      toy.peer.send(answer(`${n}`));
+      toy.peer.send(responseTo(`${n}`));
     }
     await Promise.all(results);
     expect(finished).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
@@ -199,14 +209,14 @@ describe('back-pressure', () => {
 
   test('releases every slot, with any outcome of its holder', async () => {
     const inFlight = 4;
-    const { toy, watched, pool } = await connect((note, peer) => note.text === 'answer' && echoes(note, peer), {
+    const { toy, watched, pool } = await connect((note, peer) => note.text === 'response' && echoes(note, peer), {
       limits: { inFlight, waiting: 20 },
     });
     for (let round = 0; round < 5; round++) {
       const ended: Promise<unknown>[] = [];
       for (let n = 0; n < 8; n++) {
         const key = `${round} ${n}`;
-        ended.push(watched.ask(key, n % 2 ? 'answer' : 'silence'));
+        ended.push(watched.ask(key, n % 2 ? 'response' : 'silence'));
         ended.push(watched.ask(`${key} too long`, 'x'.repeat(70_000)).catch(() => {}));
         ended.push(
           pool.request(ask(`${key} too late`), { ...watched.in(1_000), sendByAtMs: watched.clock.monotonicMs() - 1 }),
@@ -255,7 +265,7 @@ describe('back-pressure', () => {
     watched.clock.advance(1_010);
     expect(await first).toMatchObject({ reason: 'deadline' });
     expect(await eventThat<Note>(toy, 'note')).toMatchObject({ key: '2' });
-    toy.peer.send(answer('2'));
-    expect(await second).toMatchObject({ kind: 'answered' });
+    toy.peer.send(responseTo('2'));
+    expect(await second).toMatchObject({ kind: 'responded' });
   });
 });

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import type { SessionStep } from '../../src/switching/connection/switch-protocol.ts';
-import { answer, ask, type Behaviour, eventThat, type Note, notes, ToySwitch, WatchedPool } from './toy-switch.ts';
+import { ask, type Behaviour, eventThat, type Note, notes, responseTo, ToySwitch, WatchedPool } from './toy-switch.ts';
 
 const echo: SessionStep<Note> = async (line) => (await line.exchange(ask(`echo ${line.connectionId}`))).text === 'ok';
 const protocol = { ...notes, echo };
 const isEcho = ({ key }: Note) => key.startsWith('echo');
 
-/** Answers everything while it is not mute; it may answer requests from that time later. */
+/** Responds to everything while it is not mute; it may respond to requests from that time later. */
 function mutable() {
   const state = { isMute: false, held: [] as (() => void)[] };
   const behaviour: Behaviour = (note, peer) => {
-    const reply = () => peer.send(answer(note.key, isEcho(note) ? 'ok' : note.text));
+    const reply = () => peer.send(responseTo(note.key, isEcho(note) ? 'ok' : note.text));
     if (state.isMute) state.held.push(reply);
     else reply();
   };
@@ -29,23 +29,23 @@ async function open(count: number) {
 }
 
 describe('a silent connection with a backup', () => {
-  test('gets an echo immediately and no further requests, and gets them again after it has answered', async () => {
+  test('gets an echo immediately and no further requests, and gets them again after it has responded', async () => {
     const { states, toys, watched, asked } = await open(2);
-    expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
+    expect(await watched.ask('1')).toMatchObject({ kind: 'responded' });
     states[0]!.isMute = true;
     const first = watched.pool.request(ask('2'), watched.in(30_000));
     await eventThat<Note>(toys[0]!, 'note', ({ key }) => key === '2');
     const sent = eventThat<Note>(toys[0]!, 'note', isEcho);
     watched.clock.advance(2_010);
     await sent;
-    for (const key of ['3', '4', '5', '6']) expect(await watched.ask(key)).toMatchObject({ kind: 'answered' });
+    for (const key of ['3', '4', '5', '6']) expect(await watched.ask(key)).toMatchObject({ kind: 'responded' });
     expect(asked(0)).toEqual(['1', '2']);
     expect(asked(1)).toEqual(['3', '4', '5', '6']);
 
     states[0]!.isMute = false;
     for (const reply of states[0]!.held.splice(0)) reply();
-    expect(await first).toMatchObject({ kind: 'answered' });
-    expect(await watched.ask('7')).toMatchObject({ kind: 'answered' });
+    expect(await first).toMatchObject({ kind: 'responded' });
+    expect(await watched.ask('7')).toMatchObject({ kind: 'responded' });
     expect(asked(0)).toEqual(['1', '2', '7']);
   });
 
@@ -62,10 +62,10 @@ describe('a silent connection with a backup', () => {
       first!.held.pop()!(); // late: it reads and writes, but cannot be used
       await expect.poll(() => watched.pool.stats.late).toBe(Number(key));
     }
-    expect(await watched.ask('4')).toMatchObject({ kind: 'answered' });
+    expect(await watched.ask('4')).toMatchObject({ kind: 'responded' });
     expect(asked(0)).toEqual(['1', '2', '3']);
     watched.clock.advance(30_010);
-    expect(await watched.ask('5')).toMatchObject({ kind: 'answered' });
+    expect(await watched.ask('5')).toMatchObject({ kind: 'responded' });
     expect(asked(0)).toEqual(['1', '2', '3', '5']);
   });
 });
@@ -84,13 +84,13 @@ describe('the only connection', () => {
     await eventThat<Note>(toys[0]!, 'note', ({ key }) => key === '2');
     watched.clock.advance(27_000);
     for (const reply of states[0]!.held.splice(0)) reply();
-    expect(await Promise.all([slow, second])).toMatchObject([{ kind: 'answered' }, { kind: 'answered' }]);
+    expect(await Promise.all([slow, second])).toMatchObject([{ kind: 'responded' }, { kind: 'responded' }]);
     expect(watched.pool.availability).toBe('ready');
     expect(watched.pool.isSuspect).toBe(false);
     expect(asked(0)).toEqual(['1', '2']);
   });
 
-  test('is closed if it has not answered its echo for a whole deadline', async () => {
+  test('is closed if it has not responded to its echo for a whole deadline', async () => {
     const { states, toys, watched } = await open(1);
     states[0]!.isMute = true;
     const lost = watched.pool.request(ask('1'), watched.in(60_000));

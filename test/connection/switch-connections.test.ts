@@ -32,7 +32,7 @@ describe('a connection that is refused', () => {
     const ready = watched.untilState('ready');
     watched.clock.advance(1_000);
     await ready;
-    expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
+    expect(await watched.ask('1')).toMatchObject({ kind: 'responded' });
   });
 });
 

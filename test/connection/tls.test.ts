@@ -25,14 +25,14 @@ describe('TLS to a switch', () => {
   test('carries requests after the switch has authenticated', async () => {
     const toy = secureSwitch();
     const watched = await (await poolTo(toy, ours)).untilReady();
-    expect(await watched.ask('1', 'sealed')).toMatchObject({ kind: 'answered', response: { text: 'sealed' } });
+    expect(await watched.ask('1', 'sealed')).toMatchObject({ kind: 'responded', response: { text: 'sealed' } });
     const { socket } = toy.peer;
     expect((socket as tls.TLSSocket).getProtocol()).toMatch(/^TLSv1\.[23]$/);
   });
 
   test('verifies the address in the certificate if no name is configured', async () => {
     const watched = await (await poolTo(secureSwitch(), { ca: authority.cert })).untilReady();
-    expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
+    expect(await watched.ask('1')).toMatchObject({ kind: 'responded' });
   });
 
   test.each([
@@ -98,16 +98,16 @@ describe('mutual TLS to a switch', () => {
   test('presents the gateway’s certificate', async () => {
     const toy = secureSwitch(mutual);
     const watched = await (await poolTo(toy, { ...ours, cert: gateway.cert, key: gateway.key })).untilReady();
-    expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
+    expect(await watched.ask('1')).toMatchObject({ kind: 'responded' });
     expect((toy.peer.socket as tls.TLSSocket).getPeerCertificate().subject.CN).toBe('gateway');
   });
 
   test.each([
     ['without a certificate', ours],
     ['with a certificate of another authority', { ...ours, cert: stranger.cert, key: stranger.key }],
-  ])('is refused by the switch %s, and no request is answered', async (_, secure) => {
+  ])('is refused by the switch %s, and no request receives a response', async (_, secure) => {
     const watched = await poolTo(secureSwitch(mutual), secure);
     expect(await watched.untilState('down')).toMatchObject({ reason: { cause: expect.any(String) } });
-    expect(watched.pool.stats.answered).toBe(0);
+    expect(watched.pool.stats.responded).toBe(0);
   });
 });

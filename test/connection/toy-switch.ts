@@ -29,7 +29,7 @@ export class UnreadableNote extends TapwireError {
 }
 
 export const ask = (key: string, text = ''): Note => ({ kind: '?', key, text });
-export const answer = (key: string, text = ''): Note => ({ kind: '!', key, text });
+export const responseTo = (key: string, text = ''): Note => ({ kind: '!', key, text });
 
 export const framing: Framing = { lengthHeader: 'binary-2', maxFrameBytes: 65_535 };
 
@@ -82,7 +82,7 @@ export class ToyPeer {
 /** The reaction of a toy switch to a note; default: echo it. */
 export type Behaviour = (note: Note, peer: ToyPeer) => void;
 
-export const echoes: Behaviour = (note, peer) => peer.send(answer(note.key, note.text));
+export const echoes: Behaviour = (note, peer) => peer.send(responseTo(note.key, note.text));
 export const isSilent: Behaviour = () => {};
 
 /** A switch that the test controls. Events: `peer` for each connection, `note` for each note read, with its peer. */

@@ -166,9 +166,9 @@ describe('the API reference', () => {
 });
 
 test('/enums lists every closed list with its meanings', async () => {
-  const answer = await get('/enums');
-  expect(enums.parse(answer.body)).toEqual(ENUMS);
-  expect(answer.headers.get('cache-control')).toBe('public, max-age=3600');
+  const response = await get('/enums');
+  expect(enums.parse(response.body)).toEqual(ENUMS);
+  expect(response.headers.get('cache-control')).toBe('public, max-age=3600');
 });
 
 test.each([
@@ -193,9 +193,9 @@ describe('the credentials of a demo', () => {
         const { port } = new URL(installation.url);
         const sent = httpRequest(
           { host: '127.0.0.1', port, path: '/docs/openapi.json', headers: { host, ...more } },
-          (answer) => {
+          (response) => {
             let text = '';
-            answer.on('data', (chunk) => (text += chunk)).on('end', () => resolve(text));
+            response.on('data', (chunk) => (text += chunk)).on('end', () => resolve(text));
           },
         );
         sent.on('error', reject).end();

@@ -135,9 +135,9 @@ export const RESOURCES: Readonly<
     },
   },
   '2.7': { schema: 'Callback', fields: { callbackUrl: 'string|null' } },
-  '2.8': { schema: 'LinkAnswer', fields: { url: 'string', reference: 'string' } },
-  '2.9': { schema: 'IntentAnswer', fields: { id: 'string', token: 'string' } },
-  '2.10': { schema: 'IntentSessionAnswer', fields: { token: 'string' } },
+  '2.8': { schema: 'LinkResponse', fields: { url: 'string', reference: 'string' } },
+  '2.9': { schema: 'IntentResponse', fields: { id: 'string', token: 'string' } },
+  '2.10': { schema: 'IntentSessionResponse', fields: { token: 'string' } },
   '2.11': {
     schema: 'ProximityToken',
     fields: { token: 'string', expiresAt: 'string', issuedAt: 'string', jwtId: 'string' },

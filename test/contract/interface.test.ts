@@ -4,7 +4,6 @@ import { MAX_MERCHANT_REFERENCE_CHARS } from '../../schemas/card-data.ts';
 import { ENUMS } from '../../schemas/enums.ts';
 import { errorCodeText } from '../../schemas/error-codes.ts';
 import { responseCodeText } from '../../schemas/response-codes.ts';
-import { outcomeOf } from '../support/answers.ts';
 import {
   type NamedOperation,
   operationsOf,
@@ -14,6 +13,7 @@ import {
 } from '../support/api-document.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { request } from '../support/requests.ts';
+import { outcomeOf } from '../support/responses.ts';
 import {
   DISPOSITION_VALUES,
   ENDPOINTS,
@@ -38,7 +38,7 @@ function typesOf(schema: Schema): string[] {
 }
 
 /** The interface lists it among the other fields; an outcome without an error has none. */
-const IN_SOME_ANSWERS = new Set(['TapOnOwnStatus.errorCode']);
+const IN_SOME_RESPONSES = new Set(['TapOnOwnStatus.errorCode']);
 
 const resource = (section: string): Schema => document.components.schemas[RESOURCES[section]!.schema]!;
 const find = (call: string): NamedOperation => operations.find(({ method, path }) => `${method} ${path}` === call)!;
@@ -55,7 +55,7 @@ describe.each(Object.entries(RESOURCES))('section %s', (_section, { schema, fiel
     // The contract adds null for fields without a value yet.
     expect(types.filter((each) => each !== json && each !== 'null')).toEqual([]);
     if (more.includes('null')) expect(types).toContain('null');
-    const isOptional = type.endsWith('?') || schema === 'ReceiptData' || IN_SOME_ANSWERS.has(`${schema}.${field}`);
+    const isOptional = type.endsWith('?') || schema === 'ReceiptData' || IN_SOME_RESPONSES.has(`${schema}.${field}`);
     if (!isOptional) expect(described.required).toContain(field);
   });
 });
@@ -133,7 +133,7 @@ describe('section 7', () => {
     ['POST /mobile/proximity-token', ['401', '403', '500']],
     ['POST /transactions/mobile', ['400', '401', '403', '500']],
     ['POST /transactions/{transactionId}/submitPinMobile', ['400', '401', '403', '409', '500']],
-  ] as const)('7.1, 7.2: %s can answer %j', (call, statuses) => {
+  ] as const)('7.1, 7.2: %s can respond with %j', (call, statuses) => {
     expect(Object.keys(find(call).responses)).toEqual(expect.arrayContaining([...statuses]));
   });
 
@@ -180,25 +180,25 @@ describe('a live response has the fields of its section, with name and type', ()
   });
   afterAll(() => installation.stop());
 
-  const expectFields = (section: string, answer: unknown) => {
-    const reported = answer as Record<string, unknown>;
+  const expectFields = (section: string, response: unknown) => {
+    const reported = response as Record<string, unknown>;
     for (const [field, type] of Object.entries(RESOURCES[section]!.fields)) {
       const isAbsent = reported[field] === undefined || reported[field] === null;
       if (isAbsent && (/[?]|null/.test(type) || typesOf(resource(section).properties![field]!).includes('null')))
         continue;
-      if (isAbsent && IN_SOME_ANSWERS.has(`${RESOURCES[section]!.schema}.${field}`)) continue;
+      if (isAbsent && IN_SOME_RESPONSES.has(`${RESOURCES[section]!.schema}.${field}`)) continue;
       const json = Array.isArray(reported[field]) ? 'array' : typeof reported[field];
       expect(json, `${section} ${field}`).toBe(type.replace(/[|?].*/, ''));
     }
   };
   const send = async (method: string, path: string, body?: object) => {
-    const answer = await request(installation.url, path, {
+    const response = await request(installation.url, path, {
       method,
       headers,
       ...(body && { body: JSON.stringify(body) }),
     });
-    expect(answer.status, `${path}: ${JSON.stringify(answer.body)}`).toBeLessThan(300);
-    return answer.body as Record<string, unknown>;
+    expect(response.status, `${path}: ${JSON.stringify(response.body)}`).toBeLessThan(300);
+    return response.body as Record<string, unknown>;
   };
 
   test('2.12, 2.1 and 2.2: a tap, in the list and alone', async () => {

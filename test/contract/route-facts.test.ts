@@ -3,12 +3,12 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { answerSchema, createServer, type Server } from '../../src/http/server.ts';
+import { createServer, responseSchema, type Server } from '../../src/http/server.ts';
 import { withZod } from '../../src/http/with-zod.ts';
 
 let server: Server;
 beforeEach(() => {
-  server = createServer({ log: { answered: () => {}, unforeseen: () => {}, overloaded: () => {} } });
+  server = createServer({ log: { responded: () => {}, unforeseen: () => {}, overloaded: () => {} } });
 });
 afterEach(() => server.close());
 
@@ -34,7 +34,7 @@ test('a deprecated route states since when, and its successor', async () => {
   expect(headers.link).toBe('</better>; rel="successor-version"');
 });
 
-test('while the server stops, a request on an open connection is answered, and the connection ends with it', async () => {
+test('while the server stops, a request on an open connection receives a response, and the connection ends with it', async () => {
   server.get('/quick', { config: { facts } }, async () => ({}));
   const url = new URL(await server.listen({ port: 0, host: '127.0.0.1' }));
   const accepted = once(server.server, 'connection');
@@ -49,7 +49,7 @@ test('while the server stops, a request on an open connection is answered, and t
 
 test('a body with more than sixteen levels is refused, not counting brackets in text', async () => {
   const body = z.object({ text: z.string().optional(), deep: z.unknown().optional() });
-  const schema = { body, response: { 200: answerSchema(z.object({})) } };
+  const schema = { body, response: { 200: responseSchema(z.object({})) } };
   withZod(server).route({ method: 'POST', url: '/take', config: { facts }, schema, handler: async () => ({}) });
   const send = (payload: string) =>
     server.inject({ method: 'POST', url: '/take', payload, headers: { 'content-type': 'application/json' } });

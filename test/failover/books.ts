@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { openDatabase } from '../../src/store/postgres/open-database.ts';
-import { AnswerFile, answersPath } from '../../src/tools/load/answer-file.ts';
-import type { KeptAnswer } from '../../src/tools/load/clients/tap-calls.ts';
+import type { KeptResponse } from '../../src/tools/load/clients/tap-calls.ts';
 import { proveLedger } from '../../src/tools/load/prove-ledger.ts';
+import { ResponseFile, responsesPath } from '../../src/tools/load/response-file.ts';
 import type { Tap } from './phones.ts';
 
 /** The longest deadline, its job, and reversals that wait for the guard of the switch. */
@@ -26,23 +26,23 @@ export interface Books {
  * @returns what disagrees, one sentence for each
  */
 export async function compareBooks({ databaseUrl, ledgerUrl, since, taps }: Books): Promise<readonly string[]> {
-  const answersFolder = mkdtempSync(join(tmpdir(), 'tapwire-answers-'));
+  const responsesFolder = mkdtempSync(join(tmpdir(), 'tapwire-responds to-'));
   try {
-    const answers = new AnswerFile(answersPath(answersFolder, 0));
+    const responses = new ResponseFile(responsesPath(responsesFolder, 0));
     for (const { id, outcome } of taps)
-      if (id !== undefined) answers.add({ id, outcome: outcome as KeptAnswer['outcome'] });
-    answers.write();
+      if (id !== undefined) responses.add({ id, outcome: outcome as KeptResponse['outcome'] });
+    responses.write();
     const ledger = await proveLedger({
       books: { databaseUrl, ledgerUrls: [ledgerUrl], since: since.toISOString() },
       types: await loadProcessors(),
-      answersFolder,
+      responsesFolder,
       settleWithinMs: SETTLE_WITHIN_MS,
       isAsked: () => false,
     });
     const disagreements = ledger.ok ? [] : [ledger.description, ...ledger.violations];
     return [...disagreements, ...(await approvedDespiteRefusal(databaseUrl, taps))];
   } finally {
-    rmSync(answersFolder, { recursive: true, force: true });
+    rmSync(responsesFolder, { recursive: true, force: true });
   }
 }
 

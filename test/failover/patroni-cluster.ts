@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.ts';
 import { type CutDirection, NodeNetworks } from './node-networks.ts';
 
 const SCRIPT = fileURLToPath(new URL('../../deploy/patroni/one-machine.sh', import.meta.url));
-/** Patroni answers at once if it lives. */
+/** Patroni responds at once if it lives. */
 const API_TIMEOUT_MS = 1_500;
 /** A failed node may have to copy the whole database. */
 const WHOLE_WITHIN_MS = 180_000;
@@ -67,12 +67,12 @@ export class PatroniCluster {
     return `node${node + 1}`;
   }
 
-  /** The node that holds the leader's lease and answers as primary; undefined without one. */
+  /** The node that holds the leader's lease and responds as primary; undefined without one. */
   async primary(): Promise<number | undefined> {
     return this.#primaryAmong(NODES);
   }
 
-  /** The primary after another node was lost. A cut or frozen node is not asked: it does not answer soon. */
+  /** The primary after another node was lost. A cut or frozen node is not asked: it does not respond soon. */
   successorOf(former: number): Promise<number | undefined> {
     return this.#primaryAmong(NODES.filter((node) => node !== former));
   }
@@ -83,8 +83,8 @@ export class PatroniCluster {
         ({ ok }) => ok,
         () => false,
       );
-    const answers = await Promise.all(nodes.map(isPrimary));
-    return nodes[answers.indexOf(true)];
+    const responses = await Promise.all(nodes.map(isPrimary));
+    return nodes[responses.indexOf(true)];
   }
 
   /** Waits until a node confirms a commit, for which it needs a synchronous standby. */

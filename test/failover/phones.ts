@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '../../schemas/client.ts';
-import type { HttpAnswer } from '../../src/tools/load/answer-reader.ts';
 import { type ClientCall, RequestWriter } from '../../src/tools/load/clients/client-call.ts';
 import { Fleet } from '../../src/tools/load/clients/fleet.ts';
 import { CARD_NAMES, tapCall } from '../../src/tools/load/clients/tap-calls.ts';
 import { ConnectionPool } from '../../src/tools/load/connection-pool.ts';
 import { OpenLoop } from '../../src/tools/load/open-loop.ts';
+import type { HttpResponse } from '../../src/tools/load/response-reader.ts';
 import { type Slice, Tally } from '../../src/tools/load/tally.ts';
 import type { Merchants } from '../support/two-switches.ts';
 
 const PHONES = 400;
 /** A full run takes an hour. */
 const TOKEN_SECONDS = 6 * 3_600;
-/** As many as wait at once while a database is unavailable: a gateway answers within seconds. */
+/** As many as wait at once while a database is unavailable: a gateway responds within seconds. */
 const CONNECTIONS = 4_000;
 /** A request ends after the deadline of its switch and 27 s (src/observe/README.md). */
-const ANSWER_WITHIN_MS = 75_000;
+const RESPONSE_WITHIN_MS = 75_000;
 const TEN = 10_00;
 /** 10.00 to 409.00 are approved; each tenth tap ends in .51 and is declined. */
 const WHOLE_AMOUNTS = 400;
@@ -28,7 +28,7 @@ export interface Tap {
   /** Complete, to be repeated as it was. */
   readonly request: Buffer;
   /** Of the response; undefined without one. */
-  answeredAtMs?: number;
+  respondedAtMs?: number;
   status?: number;
   errorCode?: number | undefined;
   /** Whether the response was 503 before it was sent again; undefined if it was sent once. */
@@ -78,7 +78,7 @@ export class Phones {
     const waiting = taps.values();
     const makeCall = () => {
       const tap = waiting.next().value ?? taps[0]!; // the loop makes more than it sends
-      return { scenario: 'repeat', request: tap.request, read: (answer: HttpAnswer) => keep(tap, answer) };
+      return { scenario: 'repeat', request: tap.request, read: (response: HttpResponse) => keep(tap, response) };
     };
     const loop = this.#loop(everyMs(1_000 / perSecond, taps.length), makeCall, new Tally());
     await loop.run(performance.now());
@@ -87,7 +87,7 @@ export class Phones {
   #loop(dueTimes: Iterator<number>, makeCall: () => ClientCall, tally: Tally): OpenLoop {
     const target = { host: '127.0.0.1', port: this.#port, isTls: false };
     const lines = new ConnectionPool({ target, kept: 0, most: CONNECTIONS, isNewEach: false });
-    return new OpenLoop({ dueTimes, makeCall, pool: lines, tally, answerWithinMs: ANSWER_WITHIN_MS });
+    return new OpenLoop({ dueTimes, makeCall, pool: lines, tally, responseWithinMs: RESPONSE_WITHIN_MS });
   }
 
   #newTap(taps: Tap[]): ClientCall {
@@ -108,7 +108,7 @@ export class Phones {
     );
     const tap: Tap = { reference, request };
     taps.push(tap);
-    return { scenario: 'tap', request, read: (answer) => keep(tap, answer) };
+    return { scenario: 'tap', request, read: (response) => keep(tap, response) };
   }
 }
 
@@ -141,26 +141,26 @@ export class Traffic {
   }
 
   async stop(): Promise<void> {
-    this.#loop.stop(ANSWER_WITHIN_MS);
+    this.#loop.stop(RESPONSE_WITHIN_MS);
     await this.#ended;
   }
 }
 
-interface AnswerBody {
+interface ResponseBody {
   readonly errorCode?: number;
   readonly onlineAuthorizationResponse?: { readonly type: string; readonly serviceReference: string };
 }
 
-/** A proxy without a gateway answers with a page. */
-function bodyOf(text: string): AnswerBody {
-  return text.startsWith('{') ? (JSON.parse(text) as AnswerBody) : {};
+/** A proxy without a gateway responds with a page. */
+function bodyOf(text: string): ResponseBody {
+  return text.startsWith('{') ? (JSON.parse(text) as ResponseBody) : {};
 }
 
-function keep(tap: Tap, { status, body }: HttpAnswer) {
+function keep(tap: Tap, { status, body }: HttpResponse) {
   const { errorCode, onlineAuthorizationResponse: response } = bodyOf(body.toString());
   tap.status = status;
   tap.errorCode = errorCode;
-  tap.answeredAtMs = performance.now();
+  tap.respondedAtMs = performance.now();
   if (status === 200 && response) {
     tap.id = response.serviceReference;
     tap.outcome = response.type;

@@ -10,11 +10,11 @@ export function reportOf(rounds: readonly RoundResult[], perSecond: number): str
   return `
 ${date}, ${machine}; ${perSecond} taps per second; ${rounds.length} failovers, ${total(({ sent }) => sent)} taps
 
-| what happens to the primary | failovers | event to first answered tap: median, longest | another node is the primary, and confirms commits: medians | after that, until the first answered tap: median, longest | no tap answered: longest |
+| what happens to the primary | failovers | event to first tap with a response: median, longest | another node is the primary, and confirms commits: medians | after that, until the first tap with a response: median, longest | no tap with a response: longest |
 |---|---|---|---|---|---|
 ${groups.map(([description, those]) => timesRow(description, those)).join('\n')}
 
-| what happens to the primary | taps answered | 503, nothing stored | 500, uncertain | no response | answered and missing, or books that differ |
+| what happens to the primary | taps with a response | 503, nothing stored | 500, uncertain | no response | with a response and missing, or books that differ |
 |---|---|---|---|---|---|
 ${groups.map(([description, those]) => countsRow(description, those)).join('\n')}
 `;
@@ -38,10 +38,10 @@ function timesRow(description: string, rounds: readonly RoundResult[]): string {
 function countsRow(description: string, rounds: readonly RoundResult[]): string {
   const sum = (count: (round: RoundResult) => number) => rounds.reduce((all, round) => all + count(round), 0);
   const cells = [
-    sum(({ answered }) => answered),
+    sum(({ responded }) => responded),
     sum(({ refused }) => refused),
     sum(({ uncertain }) => uncertain),
-    sum(({ unanswered }) => unanswered),
+    sum(({ withoutResponse }) => withoutResponse),
     sum(({ disagreements }) => disagreements.length),
   ];
   return `| ${[description, ...cells].join(' | ')} |`;
@@ -49,10 +49,10 @@ function countsRow(description: string, rounds: readonly RoundResult[]): string 
 
 /** A line as soon as a round is over. */
 export function lineOf(round: RoundResult): string {
-  const { fault, recoveryMs, promotionMs, writableMs, outageMs, sent, answered, refused, uncertain, unanswered } =
+  const { fault, recoveryMs, promotionMs, writableMs, outageMs, sent, responded, refused, uncertain, withoutResponse } =
     round;
   const times = `recovery ${seconds(recoveryMs)}, new primary ${seconds(promotionMs)}, commits ${seconds(writableMs)}, outage ${seconds(outageMs)}`;
-  const taps = `${sent} taps: ${answered} answered, ${refused} refused, ${uncertain} uncertain, ${unanswered} without response`;
+  const taps = `${sent} taps: ${responded} with a response, ${refused} refused, ${uncertain} uncertain, ${withoutResponse} without response`;
   const rest = round.unexpected.map((each) => `, UNEXPECTED ${each}`).join('');
   return `${fault.name}: ${times}; ${taps}${rest}; books: ${booksOf(round)}`;
 }

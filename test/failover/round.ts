@@ -19,21 +19,21 @@ const LEAST_OUTAGE_MS = 250;
 
 export interface RoundResult {
   readonly fault: Fault;
-  /** From the event to the first tap that was answered with an outcome after the outage. */
+  /** From the event to the first tap that received an outcome after the outage. */
   readonly recoveryMs: number;
-  /** From the event until another node answers as the primary. */
+  /** From the event until another node responds as the primary. */
   readonly promotionMs: number;
   /** From the event until it confirms a commit, which a synchronous standby must have. */
   readonly writableMs: number;
   /** Without any tap that got an outcome. */
   readonly outageMs: number;
   readonly sent: number;
-  readonly answered: number;
+  readonly responded: number;
   /** 503: nothing was stored. */
   readonly refused: number;
   /** 500 with errorCode 201: the gateway does not know whether the tap is stored. */
   readonly uncertain: number;
-  readonly unanswered: number;
+  readonly withoutResponse: number;
   /** Other responses. */
   readonly unexpected: readonly string[];
   readonly disagreements: readonly string[];
@@ -44,7 +44,7 @@ export interface RoundResult {
 interface SecondOfRound {
   /** 0 begins with the event. */
   readonly second: number;
-  readonly answered: number;
+  readonly responded: number;
   readonly refused: number;
   readonly others: number;
 }
@@ -80,7 +80,7 @@ export async function runRound(parts: RoundParts, fault: Fault): Promise<RoundRe
   const { taps } = traffic;
   const counts = countOf(taps);
   const outage = longestOutage(taps, eventAtMs);
-  const seconds = secondsOf(taps, eventAtMs); // a repeated tap has another answer
+  const seconds = secondsOf(taps, eventAtMs); // a repeated tap has another response
   await phones.repeat(repeatable(taps), perSecond);
   const { ledgerUrl } = parts;
   const disagreements = await compareBooks({ databaseUrl: cluster.url, ledgerUrl, since, taps });
@@ -90,7 +90,7 @@ export async function runRound(parts: RoundParts, fault: Fault): Promise<RoundRe
   return { fault, recoveryMs, ...successorMs, outageMs, ...counts, disagreements, seconds };
 }
 
-/** Waits until another node answers as the primary. */
+/** Waits until another node responds as the primary. */
 async function promotion(cluster: PatroniCluster, former: number): Promise<number> {
   const giveUpAtMs = performance.now() + RECOVERS_WITHIN_MS;
   while (performance.now() < giveUpAtMs) {
@@ -103,14 +103,14 @@ async function promotion(cluster: PatroniCluster, former: number): Promise<numbe
 
 async function untilServed(traffic: Traffic, promotedAtMs: number): Promise<void> {
   await eventually(() => {
-    const isServed = traffic.taps.some(({ id, answeredAtMs = 0 }) => id !== undefined && answeredAtMs > promotedAtMs);
+    const isServed = traffic.taps.some(({ id, respondedAtMs = 0 }) => id !== undefined && respondedAtMs > promotedAtMs);
     if (!isServed) throw new Error('no tap gets an outcome although there is a primary');
   }, RECOVERS_WITHIN_MS);
 }
 
 /** The longest time after the event in which no tap got an outcome. */
 function longestOutage(taps: readonly Tap[], eventAtMs: number): { startAtMs: number; endAtMs: number } {
-  const times = taps.flatMap(({ id, answeredAtMs }) => (id === undefined ? [] : answeredAtMs!)).sort((a, b) => a - b);
+  const times = taps.flatMap(({ id, respondedAtMs }) => (id === undefined ? [] : respondedAtMs!)).sort((a, b) => a - b);
   let longest = { startAtMs: eventAtMs, endAtMs: eventAtMs };
   for (const [at, endAtMs] of times.entries()) {
     const startAtMs = times[at - 1] ?? endAtMs;
@@ -122,23 +122,23 @@ function longestOutage(taps: readonly Tap[], eventAtMs: number): { startAtMs: nu
 
 function countOf(taps: readonly Tap[]) {
   const count = (isCounted: (tap: Tap) => boolean) => taps.filter(isCounted).length;
-  const answered = count(({ id }) => id !== undefined);
+  const responded = count(({ id }) => id !== undefined);
   const refused = count(({ status }) => status === 503);
   const uncertain = count(({ status, errorCode }) => status === 500 && errorCode === 201);
-  const unanswered = count(({ status }) => status === undefined);
+  const withoutResponse = count(({ status }) => status === undefined);
   const isExpected = ({ id, status, errorCode }: Tap) =>
     id !== undefined || status === undefined || status === 503 || (status === 500 && errorCode === 201);
   const others = taps.filter((tap) => !isExpected(tap));
   const unexpected = [...new Set(others.map(({ status, errorCode }) => `HTTP ${status}, errorCode ${errorCode}`))];
-  return { sent: taps.length, answered, refused, uncertain, unanswered, unexpected };
+  return { sent: taps.length, responded, refused, uncertain, withoutResponse, unexpected };
 }
 
 function secondsOf(taps: readonly Tap[], eventAtMs: number): SecondOfRound[] {
-  const answered = taps.filter(({ answeredAtMs }) => answeredAtMs !== undefined);
-  const bySecond = Map.groupBy(answered, ({ answeredAtMs }) => Math.floor((answeredAtMs! - eventAtMs) / 1_000));
+  const responded = taps.filter(({ respondedAtMs }) => respondedAtMs !== undefined);
+  const bySecond = Map.groupBy(responded, ({ respondedAtMs }) => Math.floor((respondedAtMs! - eventAtMs) / 1_000));
   const seconds = [...bySecond].map(([second, those]) => {
-    const { sent, answered, refused } = countOf(those);
-    return { second, answered, refused, others: sent - answered - refused };
+    const { sent, responded, refused } = countOf(those);
+    return { second, responded, refused, others: sent - responded - refused };
   });
   return seconds.sort((one, other) => one.second - other.second);
 }

@@ -1,7 +1,8 @@
 /**
  * `npm run test:failover`: taps at a constant rate through real gateway processes on the cluster of deploy/patroni,
  * while its primary is lost in one way after the other. After each failover, the books of the gateway, the switches and
- * the phones are compared. Exit code 1 if they differ or an answered tap is missing, 2 if the test could not be run.
+ * the phones are compared. Exit code 1 if they differ or a tap with a response is missing, 2 if the test could not be
+ * run.
  */
 import { copyFileSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Phone } from '../../src/tools/phone/phone.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { request } from '../support/requests.ts';
+import { outcomeOf } from '../support/responses.ts';
 import {
   jobsOf,
   storedTransaction,
   storedTransactions,
   trailOf,
-  untilAnswered,
+  untilResponded,
   untilStatus,
 } from '../support/transactions.ts';
 
@@ -40,7 +40,7 @@ test.each([
   const { database } = installation;
   const phone = installation.phone();
   const id = await tapped(phone, amount);
-  await untilAnswered(database, id);
+  await untilResponded(database, id);
   expect(await acknowledge(phone, id)).toMatchObject({ ...ACKNOWLEDGED, body: { serviceReference: id } });
   const trail = await trailOf(database, id);
   expect(trail.slice(-2)).toEqual(['RespondedToPhone', 'AcknowledgedByPhone']);
@@ -63,8 +63,8 @@ test('many simultaneous acknowledgements are one transition', async () => {
   const { database } = installation;
   const phone = installation.phone();
   const id = await tapped(phone);
-  const answers = await Promise.all(Array.from({ length: 8 }, () => acknowledge(phone, id)));
-  expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
+  const responses = await Promise.all(Array.from({ length: 8 }, () => acknowledge(phone, id)));
+  expect(responses.map(({ status }) => status)).toEqual(Array(8).fill(200));
   const trail = await trailOf(database, id);
   expect(trail.filter((move) => move === 'AcknowledgedByPhone')).toHaveLength(1);
 });
@@ -82,22 +82,22 @@ test('an uncertain tap can be acknowledged, and is still reversed', async () => 
 test('a tap without an outcome cannot be acknowledged: 409', async () => {
   const { database } = installation;
   const phone = installation.phone();
-  const answer = phone.tap({ amount: '12.69', currency: 'ZAR' });
+  const response = phone.tap({ amount: '12.69', currency: 'ZAR' });
   const id = await eventually(async () => {
     const [waiting] = (await storedTransactions(database)).filter(({ disposition }) => disposition === null);
     return waiting!.id;
   });
   expect(await acknowledge(phone, id)).toMatchObject({ status: 409, body: { errorCode: 134 } });
-  await answer;
-  await untilAnswered(database, id);
+  await response;
+  await untilResponded(database, id);
 });
 
 test('a tap that waits for a PIN cannot be acknowledged: 409', async () => {
   const { database } = installation;
   const phone = installation.phone();
-  const answer = outcomeOf(await phone.tap({ amount: '50.05', currency: 'ZAR' }));
-  expect(answer).toMatchObject({ isSingleTapAndPin: true, pinToken: expect.any(String) });
-  const { id } = await untilAnswered(database, answer.serviceReference);
+  const response = outcomeOf(await phone.tap({ amount: '50.05', currency: 'ZAR' }));
+  expect(response).toMatchObject({ isSingleTapAndPin: true, pinToken: expect.any(String) });
+  const { id } = await untilResponded(database, response.serviceReference);
   expect(await acknowledge(phone, id)).toMatchObject({ status: 409, body: { errorCode: 134 } });
   await untilStatus(database, id, 'RespondedToPhone');
 });
@@ -106,7 +106,7 @@ test('another device or another user of the merchant gets 403, another merchant 
   const { database } = installation;
   const phone = installation.phone();
   const id = await tapped(phone);
-  await untilAnswered(database, id);
+  await untilResponded(database, id);
   expect(await acknowledge(phone, id, randomUUID())).toMatchObject({ status: 403, body: { errorCode: 101 } });
   const profile = installation.profile();
   const merchant = { ...profile.merchant, user: 'till-2@coffee.example' };
@@ -123,7 +123,7 @@ test('another device or another user of the merchant gets 403, another merchant 
 test('an acknowledgement requires its device and a token', async () => {
   const phone = installation.phone();
   const id = await tapped(phone);
-  await untilAnswered(installation.database, id);
+  await untilResponded(installation.database, id);
   const url = `/transactions/${id}/acknowledge`;
   const authorization = `Bearer ${await phone.token()}`;
   const withoutDevice = await request(installation.url, url, { method: 'POST', headers: { authorization } });

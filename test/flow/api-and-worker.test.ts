@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Disposition } from '../../src/payments/model/disposition.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
-import { jobsOf, storedTransaction, storedTransactions, trailOf, untilAnswered } from '../support/transactions.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
+import { jobsOf, storedTransaction, storedTransactions, trailOf, untilResponded } from '../support/transactions.ts';
 
 /** A hundred taps at once take time on a busy machine. */
 const DEADLINE_MS = 8_000;
@@ -23,10 +23,10 @@ async function newest(): Promise<string> {
 }
 
 test('without a worker a tap is UnableToGoOnline immediately', async () => {
-  const { ms, ...answer } = await installation.phone().tap({ amount: '10.00', currency: 'ZAR' });
-  expect(outcomeOf({ ms, ...answer })).toMatchObject(UNABLE_TO_GO_ONLINE);
+  const { ms, ...response } = await installation.phone().tap({ amount: '10.00', currency: 'ZAR' });
+  expect(outcomeOf({ ms, ...response })).toMatchObject(UNABLE_TO_GO_ONLINE);
   expect(ms).toBeLessThan(DEADLINE_MS);
-  await untilAnswered(installation.database, await newest());
+  await untilResponded(installation.database, await newest());
   expect(installation.asked.authorizations).toBe(0);
   await expectInvariants(installation);
 });
@@ -44,9 +44,9 @@ describe('with a worker', () => {
     ['10.51', 'Declined', '51'],
   ])('%s is %s, and comes to rest without a job', async (amount, type, isoResponseCode) => {
     const { database } = installation;
-    const answer = outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR' }));
-    expect(answer).toMatchObject({ type, isoResponseCode });
-    const { id } = await untilAnswered(database, answer.serviceReference);
+    const response = outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR' }));
+    expect(response).toMatchObject({ type, isoResponseCode });
+    const { id } = await untilResponded(database, response.serviceReference);
     expect(await trailOf(database, id)).toEqual([
       ...SUBMITTED,
       'ResponseReceivedFromPaymentProcessor',
@@ -62,13 +62,13 @@ describe('with a worker', () => {
 
   test('silence of the switch is Indeterminate, reversed by the worker, and Voided', async () => {
     const { database } = installation;
-    const answer = outcomeOf(await installation.phone().tap({ amount: '10.69', currency: 'ZAR' }));
-    expect(answer).toMatchObject({ type: 'Indeterminate', errorCode: 203 });
-    const id = answer.serviceReference;
+    const response = outcomeOf(await installation.phone().tap({ amount: '10.69', currency: 'ZAR' }));
+    expect(response).toMatchObject({ type: 'Indeterminate', errorCode: 203 });
+    const id = response.serviceReference;
     await eventually(async () =>
       expect(await storedTransaction(database, id)).toMatchObject({ disposition: Disposition.Voided }),
     );
-    await untilAnswered(database, id);
+    await untilResponded(database, id);
     await eventually(async () => expect(await jobsOf(database, id)).toEqual([]));
     expect(await trailOf(database, id)).toEqual(
       expect.arrayContaining([
@@ -83,17 +83,17 @@ describe('with a worker', () => {
   test('a hundred simultaneous taps each get their own response', async () => {
     const amounts = Array.from({ length: 100 }, (_, index) => (index % 5 === 0 ? '10.51' : `${index + 1}.00`));
     const phone = installation.phone('bakery');
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       amounts.map(async (amount) => {
         const tap = await phone.seal({ amount, currency: 'ZAR' });
-        let answer = await phone.submit(tap);
+        let response = await phone.submit(tap);
         // On a busy machine the outcome may not be known in time. The phone then repeats its request.
-        while (answer.status === 500 && problemOf(answer).errorCode === 201) answer = await phone.submit(tap);
-        return answer;
+        while (response.status === 500 && problemOf(response).errorCode === 201) response = await phone.submit(tap);
+        return response;
       }),
     );
-    for (const [index, answer] of answers.entries()) {
-      const { type, amount } = outcomeOf(answer);
+    for (const [index, response] of responses.entries()) {
+      const { type, amount } = outcomeOf(response);
       expect(type).toBe(index % 5 === 0 ? 'Declined' : 'Approved');
       expect(amount).toBe(Math.round(Number(amounts[index]) * 100));
     }
@@ -101,18 +101,18 @@ describe('with a worker', () => {
 
   test('a tap for which the worker gets no slot is UnableToGoOnline', async () => {
     await installation.startOutage(worker.url);
-    const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
-    expect(answer).toMatchObject(UNABLE_TO_GO_ONLINE);
+    const response = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+    expect(response).toMatchObject(UNABLE_TO_GO_ONLINE);
     await installation.simulator.endOutages();
     await untilApproved();
   });
 
-  test('taps that arrive while the last worker stops are all answered immediately, and those after it are UnableToGoOnline', async () => {
+  test('taps that arrive while the last worker stops all receive a response immediately, and those after it are UnableToGoOnline', async () => {
     const phone = installation.phone();
     const tap = async () => {
-      const { ms, ...answer } = await phone.tap({ amount: '10.00', currency: 'ZAR' });
+      const { ms, ...response } = await phone.tap({ amount: '10.00', currency: 'ZAR' });
       expect(ms).toBeLessThan(DEADLINE_MS);
-      return outcomeOf({ ms, ...answer }).type;
+      return outcomeOf({ ms, ...response }).type;
     };
     const types = new Set<string>();
     let isStopping = true;
@@ -127,7 +127,7 @@ describe('with a worker', () => {
   });
 });
 
-test('a processor with a longer deadline than the default answers taps of an api process', async () => {
+test('a processor with a longer deadline than the default responds to taps of an api process', async () => {
   const patient = await startInstallation({ role: 'api', profile: { deadlineMs: 60_000 } });
   try {
     await patient.startGateway({ TAPWIRE_ROLE: 'worker' });
@@ -141,7 +141,7 @@ test('a processor with a longer deadline than the default answers taps of an api
 /** An api process looks for workers every two seconds. */
 async function untilApproved(at = installation): Promise<void> {
   await eventually(async () => {
-    const answer = outcomeOf(await at.phone().tap({ amount: '10.00', currency: 'ZAR' }));
-    expect(answer.type).toBe('Approved');
+    const response = outcomeOf(await at.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+    expect(response.type).toBe('Approved');
   });
 }

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { outcomeOf } from '../support/answers.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
-import { jobsOf, trailOf, untilAnswered } from '../support/transactions.ts';
+import { outcomeOf } from '../support/responses.ts';
+import { jobsOf, trailOf, untilResponded } from '../support/transactions.ts';
 
 let installation: Installation;
 beforeAll(async () => {
@@ -11,20 +11,20 @@ beforeAll(async () => {
 afterEach(() => expectInvariants(installation));
 afterAll(() => installation.stop());
 
-test('an approved tap is answered from its row, booked at the switch and comes to rest without a job', async () => {
+test('an approved tap receives a response from its row, is booked at the switch and comes to rest without a job', async () => {
   const { database } = installation;
-  const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
-  expect(answer).toMatchObject({
+  const response = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+  expect(response).toMatchObject({
     type: 'Approved',
     isoResponseCode: '00',
     amount: 1000,
     currency: 'ZAR',
     isSingleTapAndPin: false,
   });
-  expect(answer).not.toHaveProperty('errorCode');
-  expect(answer.authorizationCode).toMatch(/^\d{6}$/);
+  expect(response).not.toHaveProperty('errorCode');
+  expect(response.authorizationCode).toMatch(/^\d{6}$/);
   expect(installation.ledger).toMatchObject([{ state: 'approved', amountMinor: 1000, approvedMinor: 1000 }]);
-  const { id } = await untilAnswered(database, answer.serviceReference);
+  const { id } = await untilResponded(database, response.serviceReference);
   expect(await trailOf(database, id)).toEqual([
     'RequestReceived',
     'ReadyToSubmitToPaymentProcessor',
@@ -52,8 +52,8 @@ describe('a decline', () => {
     '91',
   ])('a decline with code %s is reported as the issuer gave it and leaves nothing to reverse', async (code) => {
     const reversalsBefore = installation.asked.reversals;
-    const answer = outcomeOf(await installation.phone().tap({ amount: `10.${code}`, currency: 'ZAR' }));
-    expect(answer).toMatchObject({ type: 'Declined', isoResponseCode: code, errorCode: 209, authorizationCode: '' });
+    const response = outcomeOf(await installation.phone().tap({ amount: `10.${code}`, currency: 'ZAR' }));
+    expect(response).toMatchObject({ type: 'Declined', isoResponseCode: code, errorCode: 209, authorizationCode: '' });
     expect(installation.asked.reversals).toBe(reversalsBefore);
   });
 });
@@ -65,8 +65,8 @@ describe('an approval', () => {
     ['maestro', 'Maestro', '675964******8453'],
     ['amex', 'Amex', '374245*****0126'],
   ] as const)('an approval of a card of %s names its scheme and shows no more of its number than allowed', async (card, cardScheme, maskedPAN) => {
-    const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR', card }));
-    expect(answer).toMatchObject({ type: 'Approved', cardScheme, maskedPAN, expiryDate: '12/31' });
+    const response = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR', card }));
+    expect(response).toMatchObject({ type: 'Approved', cardScheme, maskedPAN, expiryDate: '12/31' });
   });
 
   test.each([
@@ -74,8 +74,8 @@ describe('an approval', () => {
     ['BHD', '1.500', 1_500],
     ['EUR', '9999999999.00', 999_999_999_900],
   ])('an approval in %s has the minor units of its currency', async (currency, amount, amountMinor) => {
-    const answer = outcomeOf(await installation.phone().tap({ amount, currency }));
-    expect(answer).toMatchObject({ type: 'Approved', currency, amount: amountMinor });
+    const response = outcomeOf(await installation.phone().tap({ amount, currency }));
+    expect(response).toMatchObject({ type: 'Approved', currency, amount: amountMinor });
     expect(installation.ledger.at(-1)).toMatchObject({ amountMinor });
   });
 
@@ -84,13 +84,13 @@ describe('an approval', () => {
       values.delete(0x57);
       values.set(0x5a, Buffer.from('4111111111111111', 'hex')).set(0x5f24, Buffer.from('311231', 'hex'));
     };
-    const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR', tamper }));
-    expect(answer).toMatchObject({ type: 'Approved', maskedPAN: '411111******1111' });
+    const response = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR', tamper }));
+    expect(response).toMatchObject({ type: 'Approved', maskedPAN: '411111******1111' });
   });
 
   test('an approval that is slow is waited for', async () => {
-    const { ms, ...answer } = await installation.phone().tap({ amount: '10.10', currency: 'ZAR' });
-    expect(outcomeOf({ ms, ...answer }).type).toBe('Approved');
+    const { ms, ...response } = await installation.phone().tap({ amount: '10.10', currency: 'ZAR' });
+    expect(outcomeOf({ ms, ...response }).type).toBe('Approved');
     expect(ms).toBeGreaterThan(400);
   });
 
@@ -98,8 +98,8 @@ describe('an approval', () => {
     const [ours, theirs] = [installation.phone('coffee'), installation.phone('tailor')];
     const merchantReference = 'the same reference';
     for (const phone of [ours, theirs]) {
-      const answer = outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR', merchantReference }));
-      expect(answer.type).toBe('Approved');
+      const response = outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR', merchantReference }));
+      expect(response.type).toBe('Approved');
     }
   });
 });
@@ -107,9 +107,9 @@ describe('an approval', () => {
 test('if the switch may approve a part, the phone and the books have the approved part as the amount', async () => {
   const allowing = await startInstallation({ profile: { partialApproval: true } });
   try {
-    const answer = outcomeOf(await allowing.phone().tap({ amount: '10.85', currency: 'ZAR' }));
-    expect(answer).toMatchObject({ type: 'Approved', isoResponseCode: '10', amount: 542 });
-    await untilAnswered(allowing.database, answer.serviceReference);
+    const response = outcomeOf(await allowing.phone().tap({ amount: '10.85', currency: 'ZAR' }));
+    expect(response).toMatchObject({ type: 'Approved', isoResponseCode: '10', amount: 542 });
+    await untilResponded(allowing.database, response.serviceReference);
     expect(allowing.ledger).toMatchObject([{ state: 'approved', amountMinor: 1_085, approvedMinor: 542 }]);
     await expectInvariants(allowing);
   } finally {
@@ -132,8 +132,8 @@ describe('what the gateway leaves to the issuer and the operator', () => {
   });
 
   test("a currency other than the merchant's is sent as it is, where a route accepts it", async () => {
-    const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'EUR' }));
-    expect(answer).toMatchObject({ type: 'Approved', amount: 1000, currency: 'EUR' });
+    const response = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'EUR' }));
+    expect(response).toMatchObject({ type: 'Approved', amount: 1000, currency: 'EUR' });
     expect(installation.ledger.at(-1)).toMatchObject({ amountMinor: 1000, currencyNumeric: '978' });
   });
 });

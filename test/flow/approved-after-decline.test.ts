@@ -3,28 +3,28 @@ import { describe, expect, test } from 'vitest';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { PinState } from '../../src/payments/model/pin.ts';
 import { ReversalState } from '../../src/payments/model/transaction.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { faultsIn } from '../support/log-lines.ts';
 import { askedFor, enterPin, tapForPin as tapForPinAt } from '../support/pins.ts';
 import { refundSale, sellApproved, storedSale } from '../support/refunds.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { scriptedInstallation, withCode } from '../support/scripted-installation.ts';
 import type { ReceivedRequest } from '../support/scripted-switch.ts';
-import { untilAnswered } from '../support/transactions.ts';
+import { untilResponded } from '../support/transactions.ts';
 import { Backend, untilReported } from '../webhooks/backend.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
 
 const scene = scriptedInstallation({ profile: { deadlineMs: 2_500 } });
 
 function declineSales(): void {
-  scene.scripted.onRequest = ({ message, answer }) => answer(message.mti === '0200' ? withCode('91') : {});
+  scene.scripted.onRequest = ({ message, respond }) => respond(message.mti === '0200' ? withCode('91') : {});
 }
 
 async function declinedTap(): Promise<{ id: string; sale: ReceivedRequest }> {
   declineSales();
-  const answer = outcomeOf(await scene.installation.phone().tap({ amount: '100.00', currency: 'ZAR' }));
-  expect(answer.type).toBe('Declined');
-  return { id: answer.serviceReference, sale: await scene.scripted.next('0200') };
+  const response = outcomeOf(await scene.installation.phone().tap({ amount: '100.00', currency: 'ZAR' }));
+  expect(response.type).toBe('Declined');
+  return { id: response.serviceReference, sale: await scene.scripted.next('0200') };
 }
 
 const alarmsOf = (id: string) =>
@@ -52,7 +52,7 @@ describe('a sale that is approved after its decline', () => {
   test('is reversed, and stays Declined and in review', async () => {
     await scene.install();
     const { id, sale } = await declinedTap();
-    sale.answer();
+    sale.respond();
     await expectReversed(id, sale);
     await untilDeclinedAndReversed(id);
     expect(await scene.afterwards(id)).toEqual(['late approved', 'reversal sent 1', 'reversal acknowledged 1']);
@@ -63,10 +63,10 @@ describe('a sale that is approved after its decline', () => {
     await scene.installOwn({ role: 'none' });
     const before = await scene.installation.startGateway();
     const { id, sale } = await declinedTap();
-    await untilAnswered(scene.installation.database, id);
+    await untilResponded(scene.installation.database, id);
     await before.stop();
     await scene.installation.startGateway();
-    sale.answer({}, { on: scene.scripted.lines.at(-1)! });
+    sale.respond({}, { on: scene.scripted.lines.at(-1)! });
     await expectReversed(id, sale);
     await untilDeclinedAndReversed(id);
   });
@@ -75,7 +75,7 @@ describe('a sale that is approved after its decline', () => {
     await scene.install();
     const { id, sale } = await declinedTap();
     await scene.installation.database.query('update transactions set sealed_card = null where id = $1', [id]);
-    sale.answer();
+    sale.respond();
     await eventually(async () =>
       expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Declined, needsReview: true }),
     );
@@ -87,7 +87,7 @@ describe('a sale that is approved after its decline', () => {
   test('a sale that is approved after its decline with a response that cannot be read with certainty is reversed as well', async () => {
     await scene.install();
     const { id, sale } = await declinedTap();
-    sale.answer({ amountMinor: 999 });
+    sale.respond({ amountMinor: 999 });
     await scene.scripted.next('0420');
     await untilDeclinedAndReversed(id);
   });
@@ -95,7 +95,7 @@ describe('a sale that is approved after its decline', () => {
   test('a declined sale is not reversed if the same decline comes again, or another one', async () => {
     await scene.install();
     const { id, sale } = await declinedTap();
-    for (const again of ['91', '91', '51']) sale.answer(withCode(again));
+    for (const again of ['91', '91', '51']) sale.respond(withCode(again));
     await eventually(async () => {
       expect(await scene.counters()).toMatchObject({ late: 1, duplicates: 2 });
     });
@@ -120,12 +120,12 @@ describe('a refund that is approved after its decline', () => {
     const { id, request } = await declinedRefund(sale);
     expect(await storedSale(scene.installation.database, sale)).toMatchObject({ refundedMinor: 0 });
     scene.scripted.hold('0420', '0421');
-    request.answer();
+    request.respond();
     const reversal = await scene.scripted.next('0420');
     expect(await storedSale(scene.installation.database, sale)).toMatchObject({ refundedMinor: 10_000 });
     const second = await refundSale(scene.installation, sale, { amount: '1.00', refundReference: randomUUID() });
     expect(second).toMatchObject({ status: 409, body: { errorCode: 213 } });
-    reversal.answer();
+    reversal.respond();
     await untilDeclinedAndReversed(id);
     expect(await storedSale(scene.installation.database, sale)).toMatchObject({
       refundedMinor: 10_000,
@@ -141,13 +141,13 @@ describe('a refund that is approved after its decline', () => {
     scene.scripted.hold('0420', '0421');
     const second = await refundSale(scene.installation, sale, { amount: '100.00', refundReference: randomUUID() });
     expect(second).toMatchObject({ status: 200, body: { type: 'Approved' } });
-    request.answer();
+    request.respond();
     const reversal = await scene.scripted.next('0420');
     expect(await storedSale(scene.installation.database, sale)).toMatchObject({
       refundedMinor: 20_000,
       needsReview: true,
     });
-    reversal.answer();
+    reversal.respond();
     await untilDeclinedAndReversed(id);
     expect(await storedSale(scene.installation.database, sale)).toMatchObject({
       refundedMinor: 20_000,
@@ -160,7 +160,7 @@ describe('a tap that is approved after its response required a PIN', () => {
   const ASKS = { responseCode: '70', asksForPin: true, authorizationCode: undefined };
 
   async function tapForPin() {
-    scene.scripted.onRequest = ({ message, answer }) => answer(message.mti === '0200' ? ASKS : {});
+    scene.scripted.onRequest = ({ message, respond }) => respond(message.mti === '0200' ? ASKS : {});
     const phone = scene.installation.phone();
     const asked = await tapForPinAt(phone, { amount: '100.00' });
     return { phone, asked, id: asked.id, sale: await scene.scripted.next('0200') };
@@ -171,7 +171,7 @@ describe('a tap that is approved after its response required a PIN', () => {
     const receiver = await startReceiver();
     const secret = await (await Backend.open(scene.installation)).listenAt(receiver.url);
     const { phone, asked, id, sale } = await tapForPin();
-    sale.answer();
+    sale.respond();
     await expectReversed(id, sale);
     await untilDeclinedAndReversed(id);
     expect(await untilReported(receiver, secret, id)).toMatchObject([{ disposition: 'Declined' }]);
@@ -186,18 +186,18 @@ describe('a tap that is approved after its response required a PIN', () => {
   ])('a tap that is approved after the PIN %s has exactly that attempt reversed', async (_what, isDone) => {
     await scene.installOwn({ profile: { deadlineMs: 10_000 } });
     const { phone, asked, id, sale } = await tapForPin();
-    await untilAnswered(scene.installation.database, id);
+    await untilResponded(scene.installation.database, id);
     scene.scripted.hold('0200');
     const entering = enterPin(phone, asked);
     const withPin = await scene.scripted.next('0200');
     if (isDone) {
-      withPin.answer();
+      withPin.respond();
       await entering;
     }
-    sale.answer();
+    sale.respond();
     await expectReversed(id, sale);
     expect(withPin.message.stan).not.toBe(sale.message.stan);
-    if (!isDone) withPin.answer();
+    if (!isDone) withPin.respond();
     expect(outcomeOf(await entering)).toMatchObject({ type: 'Approved' });
     await eventually(async () => {
       const { rows } = await scene.installation.database.query(
@@ -223,9 +223,9 @@ describe('a tap that is approved after its response required a PIN', () => {
     const { phone, asked, id, sale } = await tapForPin();
     scene.scripted.hold('0200');
     const entering = enterPin(phone, asked);
-    (await scene.scripted.next('0200')).answer(withCode('55'));
+    (await scene.scripted.next('0200')).respond(withCode('55'));
     const again = askedFor(asked.reading, await entering);
-    sale.answer();
+    sale.respond();
     await expectReversed(id, sale);
     const sent = scene.scripted.of('0200').length;
     expect(await enterPin(phone, again)).toMatchObject({ status: 409 });

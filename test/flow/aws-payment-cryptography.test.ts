@@ -6,10 +6,10 @@ import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/demo-key.ts';
 import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 import { CREDENTIALS } from '../hsm/aws/signature.ts';
 import { arnOf, SimulatedService } from '../hsm/aws/simulated-service.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { enterPin, RIGHT_PIN, tapForPin } from '../support/pins.ts';
+import { outcomeOf } from '../support/responses.ts';
 
 const TAP = { amount: '10.00', currency: 'ZAR' } as const;
 const KEYS = [

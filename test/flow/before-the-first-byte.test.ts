@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Status } from '../../src/payments/model/status.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { startBehindRelay } from '../support/behind-relay.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Installation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import type { Relay } from '../support/relay.ts';
+import { outcomeOf } from '../support/responses.ts';
 
 /**
  * In every role, bytes for a switch may be sent only after `SubmittedToPaymentProcessor` and its guard are committed.
@@ -43,7 +43,7 @@ describe.each([
     const merchants = ['coffee', 'bakery', 'flowers', 'tailor'] as const;
     const phones = merchants.map((merchant) => installation.phone(merchant));
     const taps = Array.from({ length: 40 }, (_, index) => phones[index % 4]!.tap({ amount: '10.00', currency: 'ZAR' }));
-    for (const answer of await Promise.all(taps)) expect(outcomeOf(answer).type).toBe('Approved');
+    for (const response of await Promise.all(taps)) expect(outcomeOf(response).type).toBe('Approved');
     relay.onRequest = () => {};
     expect(seen).toEqual(Array.from({ length: 40 }, () => 'submitted'));
     await expectInvariants(installation);
@@ -55,11 +55,11 @@ describe.each([
     try {
       await client.query('begin');
       await client.query('lock table transaction_events in exclusive mode');
-      const answer = installation.phone().tap({ amount: '10.00', currency: 'ZAR' });
+      const response = installation.phone().tap({ amount: '10.00', currency: 'ZAR' });
       await eventually(() => untilSomebodyWaits(installation));
       expect(relay.requests.length).toBe(before);
       await client.query('commit');
-      expect(outcomeOf(await answer).type).toBe('Approved');
+      expect(outcomeOf(await response).type).toBe('Approved');
     } finally {
       client.release();
     }

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { RefundAnswer, VoidAnswer } from '../../schemas/refund.ts';
+import type { RefundResponse, VoidResponse } from '../../schemas/refund.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { consoleClient } from '../support/console-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { AppPhone, createLink, creationOf, type HandedLink, offeredReference } from '../support/links.ts';
 import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
 import { reviewsIn } from '../support/reviews.ts';
 import { scriptedInstallation, withCode } from '../support/scripted-installation.ts';
 import type { ReceivedRequest } from '../support/scripted-switch.ts';
-import { letDoubtPass, untilAnswered } from '../support/transactions.ts';
+import { letDoubtPass, untilResponded } from '../support/transactions.ts';
 
 /** Until a person has resolved a review, no money moves that depends on it. */
 const scene = scriptedInstallation({ profile: { deadlineMs: 2_500 } });
@@ -37,11 +37,11 @@ async function expectBlocked(sale: string): Promise<void> {
 
 async function declinedRefund(sale: string, code: string): Promise<{ id: string; request: ReceivedRequest }> {
   scene.scripted.forget();
-  scene.scripted.onRequest = ({ message, answer }) => answer(message.mti === '0200' ? withCode(code) : {});
+  scene.scripted.onRequest = ({ message, respond }) => respond(message.mti === '0200' ? withCode(code) : {});
   const { body } = await refundOf(sale);
-  const { serviceReference: id, type } = body as RefundAnswer;
+  const { serviceReference: id, type } = body as RefundResponse;
   expect(type).toBe('Declined');
-  await untilAnswered(scene.installation.database, id);
+  await untilResponded(scene.installation.database, id);
   return { id, request: await scene.scripted.next('0200') };
 }
 
@@ -63,11 +63,11 @@ describe('a refund in review', () => {
     const { id, request } = await declinedRefund(sale, '91');
     expect(await stored(sale)).toMatchObject({ refundedMinor: 0 });
     scene.scripted.hold('0420', '0421');
-    request.answer();
-    await scene.answer('0420', '25');
+    request.respond();
+    await scene.respond('0420', '25');
     await scene.untilReversal(id, 'confirming', 1);
     await letDoubtPass(scene.installation.database, id);
-    await scene.answer('0421', '25');
+    await scene.respond('0421', '25');
     await scene.untilReversal(id, 'acknowledged', 2);
     await scene.untilAtRest(id);
     scene.scripted.hold();
@@ -81,7 +81,7 @@ describe('a refund in review', () => {
     const sale = await sellApproved(scene.installation, '100.00');
     const { id, request } = await declinedRefund(sale, '94');
     await settle(id, 'adjusted');
-    for (const code of ['00', '10']) request.answer({ responseCode: code });
+    for (const code of ['00', '10']) request.respond({ responseCode: code });
     await eventually(async () => expect(await scene.afterwards(id)).toEqual(['late approved', 'late unknown']));
     expect(await stored(sale)).toMatchObject({ refundedMinor: 10_000 });
     scene.scripted.hold();
@@ -104,9 +104,9 @@ describe('a sale in review', () => {
   test('a sale in review because the switch refused its void is neither refunded nor voided', async () => {
     const sale = await sellApproved(scene.installation, '100.00');
     scene.scripted.hold('0420', '0421');
-    const { serviceReference: voided } = (await voidSale(scene.installation, sale)).body as VoidAnswer;
-    await scene.answer('0420', '57');
-    (await scene.nextRepeat(sale)).answer(withCode('57'));
+    const { serviceReference: voided } = (await voidSale(scene.installation, sale)).body as VoidResponse;
+    await scene.respond('0420', '57');
+    (await scene.nextRepeat(sale)).respond(withCode('57'));
     await eventually(async () => expect(await stored(voided)).toMatchObject({ disposition: Disposition.Declined }));
     await scene.untilAtRest(sale);
     scene.scripted.hold();
@@ -122,10 +122,10 @@ describe('a tap in review', () => {
 
   test('holds its link and the reference of its customer until a person has resolved it', async () => {
     const link = await createLink(scene.installation);
-    scene.scripted.onRequest = ({ message, answer }) => answer(message.mti === '0200' ? withCode('94') : {});
+    scene.scripted.onRequest = ({ message, respond }) => respond(message.mti === '0200' ? withCode('94') : {});
     const { serviceReference: id, type } = outcomeOf(await pay(link));
     expect(type).toBe('Declined');
-    await untilAnswered(scene.installation.database, id);
+    await untilResponded(scene.installation.database, id);
     scene.scripted.hold();
     const sent = scene.scripted.requests.length;
     expect(problemOf(await pay(link))).toMatchObject({ status: 409, errorCode: 124 });
@@ -137,15 +137,15 @@ describe('a tap in review', () => {
 
   test('a tap in review that is reversed late, and found voided by a person, releases its link', async () => {
     const link = await createLink(scene.installation);
-    scene.scripted.onRequest = ({ message, answer }) => answer(message.mti === '0200' ? withCode('91') : {});
+    scene.scripted.onRequest = ({ message, respond }) => respond(message.mti === '0200' ? withCode('91') : {});
     const { serviceReference: id } = outcomeOf(await pay(link));
-    await untilAnswered(scene.installation.database, id);
+    await untilResponded(scene.installation.database, id);
     const request = await scene.scripted.next('0200');
     scene.scripted.hold('0420', '0421');
-    request.answer();
+    request.respond();
     const reversal = await scene.scripted.next('0420');
     expect(problemOf(await pay(link))).toMatchObject({ status: 409, errorCode: 124 });
-    reversal.answer();
+    reversal.respond();
     await scene.untilReversal(id, 'acknowledged', 1);
     await scene.untilAtRest(id);
     expect(problemOf(await pay(link))).toMatchObject({ status: 409, errorCode: 124 });
@@ -163,9 +163,9 @@ describe('a tap in review', () => {
     expect(type).toBe('Indeterminate');
     await scene.untilReversal(id, 'acknowledged', 1);
     await scene.untilAtRest(id);
-    scene.scripted.onRequest = ({ message, answer }) => answer(withCode(message.mti === '0200' ? '51' : '94'));
+    scene.scripted.onRequest = ({ message, respond }) => respond(withCode(message.mti === '0200' ? '51' : '94'));
     expect(outcomeOf(await pay(link)).type).toBe('Declined');
-    first.answer();
+    first.respond();
     await scene.untilReversal(id, 'needsReview', 2);
     await scene.untilAtRest(id);
     scene.scripted.hold();

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { Phone } from '../../src/tools/phone/phone.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { type Installation, startInstallation, untilSignedOn } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { enterPin, tapForPin } from '../support/pins.ts';
 import { request } from '../support/requests.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { storedTransaction } from '../support/transactions.ts';
 
 const SHIFT_CLOCK = new URL('../support/shift-clock.ts', import.meta.url).href;
@@ -49,10 +49,10 @@ test('nodes two minutes ahead and two behind process taps, repeats, PINs and voi
       ]);
       expect(rowCount).toBe(1);
     });
-    const answers = [await elsewhere(here).submit(slow), await elsewhere(there).submit(slow), await first];
-    expect(answers.map((answer) => outcomeOf(answer).type)).toEqual(['Approved', 'Approved', 'Approved']);
+    const responses = [await elsewhere(here).submit(slow), await elsewhere(there).submit(slow), await first];
+    expect(responses.map((response) => outcomeOf(response).type)).toEqual(['Approved', 'Approved', 'Approved']);
 
-    const sale = outcomeOf(answers[0]!).serviceReference;
+    const sale = outcomeOf(responses[0]!).serviceReference;
     const headers = { 'x-api-key': await installation.apiKey() };
     expect((await request(there, `/transactions/${sale}/void`, { method: 'POST', headers })).status).toBe(202);
     await untilVoided(sale);
@@ -60,9 +60,9 @@ test('nodes two minutes ahead and two behind process taps, repeats, PINs and voi
     const asked = await tapForPin(phone, { card: here === ahead ? 'visa' : 'amex' });
     expect(outcomeOf(await enterPin(elsewhere(there), asked)).type).toBe('Approved');
 
-    const unanswered = outcomeOf(await phone.tap({ amount: '10.69', currency: 'ZAR' }));
-    expect(unanswered.type).toBe('Indeterminate');
-    await untilVoided(unanswered.serviceReference);
+    const withoutResponse = outcomeOf(await phone.tap({ amount: '10.69', currency: 'ZAR' }));
+    expect(withoutResponse.type).toBe('Indeterminate');
+    await untilVoided(withoutResponse.serviceReference);
   }
 });
 

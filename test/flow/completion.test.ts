@@ -4,11 +4,11 @@ import type { Type2Config } from '../../processors/type-2/config.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { PostgresCompletions } from '../../src/store/transactions/completions.ts';
 import { findTransaction } from '../../src/store/transactions/find-transactions.ts';
-import { problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
+import { problemOf } from '../support/responses.ts';
 
 let installation: Installation;
 afterEach(() => installation.stop());

@@ -11,11 +11,11 @@ import type { SampleReader } from '../../src/kits/reader-kit/reader-format.ts';
 import { freshSampleKeys } from '../../src/kits/reader-kit/sample-keys.ts';
 import type { TapRequest } from '../../src/payments/ports/switch-ports.ts';
 import { Phone, signMerchantToken, type TapReading } from '../../src/tools/phone/phone.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { request } from '../support/requests.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
 import type { MerchantName } from '../support/tenants.ts';
 
 /**
@@ -147,7 +147,7 @@ test('one of several copies that come at the same moment, at several processes, 
   const phone = unboundPhone();
   const sealed = await phone.seal(TAP);
   const asked = installation.asked.authorizations;
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     (['coffee', ...OTHERS] as const).flatMap((merchant) =>
       [installation.url, api].map((url) =>
         new Phone(installation.profile(merchant, url), phone.deviceInstallationId).submit(sealed),
@@ -155,7 +155,7 @@ test('one of several copies that come at the same moment, at several processes, 
     ),
   );
   // The merchant whose copy was first gets the response for both of its requests.
-  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 200, 400, 400, 400, 400, 400, 400]);
+  expect(responses.map(({ status }) => status).toSorted()).toEqual([200, 200, 400, 400, 400, 400, 400, 400]);
   expect(installation.asked.authorizations).toBe(asked + 1);
   expect(await approvals(sealed.merchantReference)).toBe(1);
 });

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { OUTCOME_GRACE_SECONDS } from '../../src/payments/model/time-limits.ts';
 import { Phone } from '../../src/tools/phone/phone.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { GUARD_SECONDS, type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants, expectSoundStates } from '../support/invariants.ts';
+import { outcomeOf } from '../support/responses.ts';
 import {
   jobsOf,
   letDoubtPass,
@@ -28,10 +28,10 @@ test('a gateway killed while the switch processes a tap: after the restart the t
   const profile = installation.profile('coffee', killed.url);
   const phone = new Phone(profile);
   const sealed = await phone.seal({ amount: '10.69', currency: 'ZAR' });
-  const unanswered = phone.submit(sealed).catch((error: Error) => error);
+  const withoutResponse = phone.submit(sealed).catch((error: Error) => error);
   await eventually(() => expect(installation.asked.authorizations).toBe(1));
   await killed.kill('SIGKILL');
-  expect(await unanswered).toBeInstanceOf(Error);
+  expect(await withoutResponse).toBeInstanceOf(Error);
 
   const [orphan] = await storedTransactions(database);
   expect(orphan).toMatchObject({ status: 'SubmittedToPaymentProcessor', disposition: null });

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Phone } from '../../src/tools/phone/phone.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectSoundStates } from '../support/invariants.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { ScriptedSwitch } from '../support/scripted-switch.ts';
-import { storedTransaction, untilAnswered } from '../support/transactions.ts';
+import { storedTransaction, untilResponded } from '../support/transactions.ts';
 
 const TAP = { amount: '10.00', currency: 'ZAR' } as const;
 const DAY_MS = 86_400_000;
@@ -66,13 +66,16 @@ function useUpNumbers(left: number): Promise<unknown> {
 }
 
 test('an acquirer without STANs for the day is UnableToGoOnline until the switch cuts over', async () => {
-  scripted.onRequest = ({ message, answer }) =>
-    answer({}, { change: (response) => Object.assign(response, { settlementDate: message.localDate && monthDay(0) }) });
+  scripted.onRequest = ({ message, respond }) =>
+    respond(
+      {},
+      { change: (response) => Object.assign(response, { settlementDate: message.localDate && monthDay(0) }) },
+    );
   await useUpNumbers(99);
   await installation.startGateway();
   const spent = outcomeOf(await installation.phone().tap(TAP));
   expect(spent.type).toBe('UnableToGoOnline');
-  await untilAnswered(installation.database, spent.serviceReference);
+  await untilResponded(installation.database, spent.serviceReference);
   expect(scripted.requests).toEqual([]);
 
   announceCutOver(monthDay(1));
@@ -84,17 +87,17 @@ test('an acquirer without STANs for the day is UnableToGoOnline until the switch
 });
 
 test('a reserved block is not used on the next business date, on any worker', async () => {
-  scripted.onRequest = ({ answer }) => answer({}, { change: (response) => delete response.settlementDate });
+  scripted.onRequest = ({ respond }) => respond({}, { change: (response) => delete response.settlementDate });
   await installation.startGateway();
   const other = await installation.startGateway();
   const stanOf = async (url: string) => {
-    const answer = await new Phone(installation.profile('coffee', url)).tap(TAP);
-    return Number((await storedTransaction(installation.database, outcomeOf(answer).serviceReference)).stan);
+    const response = await new Phone(installation.profile('coffee', url)).tap(TAP);
+    return Number((await storedTransaction(installation.database, outcomeOf(response).serviceReference)).stan);
   };
   const [here, there] = [await stanOf(installation.url), await stanOf(other.url)];
   expect([here, there]).toEqual([1, 101]);
   announceCutOver(monthDay(1));
-  await eventually(() => expect(scripted.answers).toHaveLength(2));
+  await eventually(() => expect(scripted.responses).toHaveLength(2));
   expect([await stanOf(installation.url), await stanOf(other.url)]).toEqual([201, 301]);
 });
 
@@ -105,16 +108,16 @@ test('a cut-over without a date begins the next day, once for all connections', 
   announceCutOver();
   await eventually(async () => expect(await announcedDates()).toEqual([nearest]));
   announceCutOver();
-  const answer = outcomeOf(await installation.phone().tap(TAP));
-  expect(answer.type).toBe('Approved');
+  const response = outcomeOf(await installation.phone().tap(TAP));
+  expect(response.type).toBe('Approved');
   expect((await announcedDates()).filter((date) => date > nearest)).toEqual([]);
 });
 
 test('the settlement date of a response is a business date, too; an impossible one is ignored', async () => {
   await installation.startGateway();
   for (const settlementDate of ['9999', '0000', monthDay(100), monthDay(-100), monthDay(2), monthDay(1)]) {
-    scripted.onRequest = ({ answer }) =>
-      answer({}, { change: (response) => Object.assign(response, { settlementDate }) });
+    scripted.onRequest = ({ respond }) =>
+      respond({}, { change: (response) => Object.assign(response, { settlementDate }) });
     expect(outcomeOf(await installation.phone().tap(TAP)).type).toBe('Approved');
   }
   await eventually(async () => expect(await announcedDates()).toEqual([dateText(2)]));

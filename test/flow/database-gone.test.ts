@@ -3,7 +3,6 @@ import type { Availability } from '../../src/console/feed.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { MUST_NOT_REST } from '../../src/payments/model/status.ts';
 import type { Phone } from '../../src/tools/phone/phone.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { DatabaseRelay } from '../support/database-relay.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
@@ -11,6 +10,7 @@ import { expectInvariants } from '../support/invariants.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
 import { Relay } from '../support/relay.ts';
 import { request } from '../support/requests.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
 import { jobsOf, storedTransaction, storedTransactions, trailOf, untilStatus } from '../support/transactions.ts';
 
 let installation: Installation;
@@ -81,8 +81,8 @@ test('the console paints while the database is unavailable, states since when, a
   const goneAtMs = Date.now();
   expect((await fetch(new URL('/ops', installation.url))).status).toBe(200);
   for (const path of ['/login', '/ops/session']) {
-    const answer = await request(installation.url, path, { method: 'POST', headers, body });
-    expect(problemOf(answer), path).toMatchObject({ status: 503, errorCode: 201 });
+    const response = await request(installation.url, path, { method: 'POST', headers, body });
+    expect(problemOf(response), path).toMatchObject({ status: 503, errorCode: 201 });
   }
   const down = await eventually(async () => {
     const { body: availability } = await request(installation.url, '/ops/availability');
@@ -125,9 +125,9 @@ test('the response to the COMMIT of an outcome is lost: the phone is asked to re
   const problem = problemOf(await phone.submit(sealed));
   switchLine.onRequest = () => {};
   expect(problem).toMatchObject({ status: 500, errorCode: 201 });
-  const answer = outcomeOf(await phone.submit(sealed));
-  expect(answer.type).toBe('Approved');
-  await untilStatus(database, answer.serviceReference, 'RespondedToPhone');
+  const response = outcomeOf(await phone.submit(sealed));
+  expect(response.type).toBe('Approved');
+  await untilStatus(database, response.serviceReference, 'RespondedToPhone');
   await expectInvariants(installation, { areFaultsExpected: true });
 });
 
@@ -172,14 +172,14 @@ describe('connections that go silent', () => {
   }
 
   /** An outcome, or a problem from which a phone knows what to do. */
-  const isAnswer = ({ status, body }: Awaited<ReturnType<Phone['submit']>>) =>
+  const isResponse = ({ status, body }: Awaited<ReturnType<Phone['submit']>>) =>
     status === 200 || ([500, 503].includes(status) && (body as { errorCode?: number }).errorCode === 201);
 
-  test('all at once, under taps: each tap is answered, and a tap seconds later is approved', async () => {
+  test('all at once, under taps: each tap receives a response, and a tap seconds later is approved', async () => {
     const taps = Array.from({ length: 20 }, () => installation.phone().tap(TAP));
     await eventually(() => expect(line.silence()).toBeGreaterThan(0));
-    const answers = await Promise.all(taps);
-    expect(answers.filter((answer) => !isAnswer(answer))).toEqual([]);
+    const responses = await Promise.all(taps);
+    expect(responses.filter((response) => !isResponse(response))).toEqual([]);
     await untilApproved();
     await untilQuiet();
     await expectInvariants(installation, { areFaultsExpected: true });
@@ -194,7 +194,7 @@ describe('connections that go silent', () => {
         expect(ready).toMatchObject({ status: 503, body: { status: 'unready', database: 'down' } });
       }),
     ]);
-    expect(tap).toSatisfy(isAnswer);
+    expect(tap).toSatisfy(isResponse);
     expect((await request(installation.url, '/livez')).status).toBe(200);
     line.speak();
     await untilApproved();

@@ -6,11 +6,11 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { newProcessor } from '../../src/kits/processor-kit/new-processor.ts';
 import { saveProcessor, saveRoute } from '../../src/store/settings/tenants.ts';
 import { Phone } from '../../src/tools/phone/phone.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectSoundStates } from '../support/invariants.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { tapwireHere } from '../support/run-here.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { outcomeOf } from '../support/answers.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
 
 const OLD = { number: 1, keyId: 'mac-1' };

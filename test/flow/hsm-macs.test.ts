@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { stallOfHsm } from '../support/stalling-hsm.ts';
 
 const HSM_MODULE = fileURLToPath(new URL('../support/stalling-hsm.ts', import.meta.url));

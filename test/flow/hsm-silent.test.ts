@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Phone } from '../../src/tools/phone/phone.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { enterPin, RIGHT_PIN, tapForPin } from '../support/pins.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { stallOfHsm } from '../support/stalling-hsm.ts';
 
 const HSM_MODULE = fileURLToPath(new URL('../support/stalling-hsm.ts', import.meta.url));

@@ -9,8 +9,8 @@ import { type Installation, startInstallation } from '../support/installation.ts
 import { expectInvariants } from '../support/invariants.ts';
 import { linkBody } from '../support/links.ts';
 import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
-import { type RawAnswer, request } from '../support/requests.ts';
-import { untilAnswered } from '../support/transactions.ts';
+import { type RawResponse, request } from '../support/requests.ts';
+import { untilResponded } from '../support/transactions.ts';
 import { Backend } from '../webhooks/backend.ts';
 
 let installation: Installation;
@@ -70,9 +70,9 @@ describe('a request with an Idempotency-Key', () => {
     const key = withKey(randomUUID());
     const asked = { amount: '10.00', refundReference: randomUUID() };
     await refundSale(installation, sale, asked, key);
-    const answer = await refundSale(installation, isOther ? other : sale, { ...asked, ...changes }, key);
-    expect(answer).toMatchObject({ status: 422, body: { errorCode: 104, title: 'Unprocessable Content' } });
-    expect(answer.headers.get(REPLAYED)).toBeNull();
+    const response = await refundSale(installation, isOther ? other : sale, { ...asked, ...changes }, key);
+    expect(response).toMatchObject({ status: 422, body: { errorCode: 104, title: 'Unprocessable Content' } });
+    expect(response.headers.get(REPLAYED)).toBeNull();
     expect(await stored(sale)).toMatchObject({ refundedMinor: 1_000 });
   });
 
@@ -88,7 +88,7 @@ describe('a request with an Idempotency-Key', () => {
     const again = await refundSale(installation, sale, asked, key);
     expect(again).toMatchObject({ status: 200, body: body as object });
     await eventually(async () => expect(await stored(sale)).toMatchObject({ refundedMinor: 0 }));
-    await untilAnswered(installation.database, (body as { serviceReference: string }).serviceReference);
+    await untilResponded(installation.database, (body as { serviceReference: string }).serviceReference);
   });
 
   test.each([
@@ -107,13 +107,13 @@ describe('a request with an Idempotency-Key', () => {
     expect(first.status).toBe(200);
     // As the crash leaves it: claimed, without a response, and given up after a while.
     await installation.database.query(
-      `update idempotency_keys set status = null, sealed_answer = null,
+      `update idempotency_keys set status = null, sealed_response = null,
          started_at = clock_timestamp() - interval '10 minutes' where key = $1`,
       [key],
     );
     const repeated = await create();
     const named = path === '/consumer/applink' ? 'reference' : 'id';
-    const idOf = ({ body: answer }: RawAnswer) => (answer as Record<string, unknown>)[named];
+    const idOf = ({ body: response }: RawResponse) => (response as Record<string, unknown>)[named];
     expect(repeated.status, JSON.stringify(repeated.body)).toBe(200);
     expect(idOf(repeated)).toBe(idOf(first));
     expect((await create()).headers.get(REPLAYED)).toBe('true');
@@ -162,14 +162,14 @@ describe('a request with an Idempotency-Key', () => {
     ['longer than 255 characters', 'k'.repeat(256)],
     ['with a quote inside', 'a"b'],
   ])('is refused with 400 if the key is %s', async (_what, key) => {
-    const answer = await refundSale(
+    const response = await refundSale(
       installation,
       await sell(),
       { amount: '1.00', refundReference: randomUUID() },
       withKey(key),
     );
     const errors = [{ pointer: '/headers/idempotency-key' }];
-    expect(answer).toMatchObject({ status: 400, body: { errorCode: 104, errors } });
+    expect(response).toMatchObject({ status: 400, body: { errorCode: 104, errors } });
   });
 });
 
@@ -221,7 +221,7 @@ describe('the stored response', () => {
     const first = await voidSale(installation, sale, withKey(key));
     await eventually(async () => expect(await stored(sale)).toMatchObject({ disposition: 5 }));
     const { rows } = await database.query<{ text: string }>(
-      `select encode(sealed_answer, 'escape') as text from idempotency_keys where key = $1`,
+      `select encode(sealed_response, 'escape') as text from idempotency_keys where key = $1`,
       [key],
     );
     expect(rows[0]!.text).not.toContain((first.body as { serviceReference: string }).serviceReference);
@@ -250,11 +250,11 @@ describe('the stored response', () => {
     ]);
     const second = await keys.claim(asked);
     if (first.kind !== 'claimed' || second.kind !== 'claimed') throw new Error('not claimed');
-    const answer = { status: 201, headers: { location: '/x/1' }, body: '{}' };
-    await keys.keep(second.claim, answer);
-    await keys.keep(first.claim, { ...answer, body: 'too late' });
+    const response = { status: 201, headers: { location: '/x/1' }, body: '{}' };
+    await keys.keep(second.claim, response);
+    await keys.keep(first.claim, { ...response, body: 'too late' });
     await keys.release(first.claim);
-    expect(await keys.claim(asked)).toEqual({ kind: 'answered', answer });
+    expect(await keys.claim(asked)).toEqual({ kind: 'responded', response });
     keys.close();
   });
 
@@ -264,7 +264,7 @@ describe('the stored response', () => {
     const claimed = await keys.claim(asked);
     if (claimed.kind !== 'claimed') throw new Error('not claimed');
     await keys.keep(claimed.claim, { status: 201, headers: {}, body: 'x'.repeat(65_537) });
-    expect(await keys.claim(asked)).toEqual({ kind: 'answered', answer: { status: 201, headers: {}, body: null } });
+    expect(await keys.claim(asked)).toEqual({ kind: 'responded', response: { status: 201, headers: {}, body: null } });
     keys.close();
   });
 });

@@ -3,11 +3,11 @@ import type { WrappedKey } from '../../src/kits/processor-kit/key-change.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import type { KeyExchangeConfig, SwitchConfig } from '../../src/kits/processor-kit/switch-config.ts';
 import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, type InstallationOptions, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { askedFor, enterPin, RIGHT_PIN, tapForPin, WRONG_PIN } from '../support/pins.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { ScriptedSwitch } from '../support/scripted-switch.ts';
 
 const KEYS = {
@@ -139,12 +139,12 @@ describe('a failed exchange keeps the previous keys', () => {
       const announcement = keyChange.announcement(key, stamp, config);
       change(announcement.securityControl as Uint8Array);
       scripted.send(scripted.lines[0]!, announcement, isMacSpoilt);
-      const answer = await eventually(() => {
-        const found = scripted.answers.find((each) => each.stan === stamp.stan);
-        if (!found) throw new Error('no answer');
+      const response = await eventually(() => {
+        const found = scripted.responses.find((each) => each.stan === stamp.stan);
+        if (!found) throw new Error('no response');
         return found;
       });
-      return answer.responseCode;
+      return response.responseCode;
     };
     const made = async (number: number): Promise<WrappedKey> => {
       const named = { keyId: `made-${number}`, usage: 'pin', algorithm: 'tdes', lengthBytes: 16 } as const;
@@ -172,9 +172,9 @@ describe('a failed exchange keeps the previous keys', () => {
     });
     const phone = installation.phone();
     const reading = phone.read({ amount: '50.05', currency: 'ZAR' });
-    scripted.onRequest = ({ answer }) => answer({ asksForPin: true, authorizationCode: undefined });
+    scripted.onRequest = ({ respond }) => respond({ asksForPin: true, authorizationCode: undefined });
     const asked = askedFor(reading, await phone.submit(await phone.sealReading(reading)));
-    scripted.onRequest = ({ answer }) => answer();
+    scripted.onRequest = ({ respond }) => respond();
     expect(outcomeOf(await enterPin(phone, asked)).type).toBe('Approved');
     const withPin = scripted.of('0200').find(({ message }) => message.pinBlock !== undefined)!.message;
     expect([...(withPin.securityControl as Uint8Array).subarray(0, 3)]).toEqual([1, 2, 0]);

@@ -9,11 +9,11 @@ import { examine } from '../../src/cli/doctor.ts';
 import { Token } from '../../src/hsm-devices/pkcs11/token.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { freshSoftToken, HAS_SOFT_TOKEN, type SoftToken } from '../hsm/pkcs11/soft-token.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { enterPin, RIGHT_PIN, tapForPin } from '../support/pins.ts';
 import { refundSale, sellApproved } from '../support/refunds.ts';
+import { outcomeOf } from '../support/responses.ts';
 
 const TAP = { amount: '10.00', currency: 'ZAR' } as const;
 const DAY_MS = 86_400_000;

@@ -7,17 +7,17 @@ import { faultsIn } from '../support/log-lines.ts';
 import { scriptedInstallation } from '../support/scripted-installation.ts';
 import type { ScriptedLine } from '../support/scripted-switch.ts';
 import type { TapInVain } from '../support/tap-in-vain.ts';
-import { untilAnswered } from '../support/transactions.ts';
+import { untilResponded } from '../support/transactions.ts';
 
 const scene = scriptedInstallation();
 afterEach(() => expect(faultsIn(scene.installation.logLines)).toEqual([]));
 
-/** A tap that the switch did not answer, and whose reversal it has acknowledged. */
+/** A tap to which the switch did not respond, and whose reversal it has acknowledged. */
 async function voidedTap(): Promise<TapInVain> {
   scene.scripted.hold('0200');
   const tap = await scene.tapInVain();
   await scene.untilReversal(tap.id, 'acknowledged', 1);
-  await untilAnswered(scene.installation.database, tap.id);
+  await untilResponded(scene.installation.database, tap.id);
   return tap;
 }
 
@@ -37,7 +37,7 @@ describe('a late approval', () => {
   test('a late approval of a Voided transaction has it reversed again, immediately, and leaves it Voided', async () => {
     await scene.install();
     const { id, sale } = await voidedTap();
-    sale.answer();
+    sale.respond();
     const again = await scene.scripted.next('0421');
     expect(again.message).toMatchObject({ authorizationCode: '123456', reasonCode: '4006' });
     expect(again.line).toBe(sale.line);
@@ -52,7 +52,7 @@ describe('a late approval', () => {
     // The connection is lost, so the reversal waits until nothing of the original can be in transit.
     scene.scripted.onRequest = (request) => {
       if (request.message.mti === '0200') request.line.socket.destroy();
-      else request.answer();
+      else request.respond();
     };
     const signOns = scene.scripted.signOns.length;
     const { id, sale } = await scene.tapInVain();
@@ -62,7 +62,7 @@ describe('a late approval', () => {
       const [job] = await scene.jobs(id, 'reverse');
       expect(job!.startsAtMs).toBeGreaterThan(Date.now() + 5_000);
     });
-    sale.answer({}, { on: newestLine() });
+    sale.respond({}, { on: newestLine() });
     await untilRecorded(id, 'late approved');
     expect(await scene.stored(id)).toMatchObject({
       disposition: Disposition.Indeterminate,
@@ -72,7 +72,7 @@ describe('a late approval', () => {
     await scene.letTimePass(id, GUARD_SECONDS + 5);
     const reversal = await scene.scripted.next('0420');
     expect(reversal.message).toMatchObject({ authorizationCode: '123456', reasonCode: '4006' });
-    // The switch has answered the original: no reversal can have overtaken it, and one acknowledgement is enough.
+    // The switch has responded to the original: no reversal can have overtaken it, and one acknowledgement is enough.
     await scene.untilReversal(id, 'acknowledged', 1);
     expect(await scene.afterwards(id)).toEqual(['late approved', ...VOIDED_ONCE]);
   });
@@ -82,9 +82,9 @@ describe('a late approval', () => {
     scene.scripted.hold('0200', '0420', '0421');
     const { id, sale } = await scene.tapInVain();
     const first = await scene.scripted.next('0420');
-    sale.answer();
+    sale.respond();
     await untilRecorded(id, 'reversal owed 1');
-    first.answer();
+    first.respond();
     // The next one is sent after the deadline of the first, with a DE7 that distinguishes the two.
     const second = await scene.scripted.next('0421');
     expect(second.message.transmissionDateTime).not.toBe(first.message.transmissionDateTime);
@@ -93,7 +93,7 @@ describe('a late approval', () => {
       reversalState: ReversalState.sent,
       reversalAttempt: 2,
     });
-    second.answer();
+    second.respond();
     expect(await scene.untilReversal(id, 'acknowledged', 2)).toMatchObject({ disposition: Disposition.Voided });
     expect(await scene.afterwards(id)).toEqual(['reversal sent 1', ...RE_ARMED]);
   });
@@ -101,7 +101,7 @@ describe('a late approval', () => {
   test('a late approval that arrives a thousand times re-arms once and is reported once', async () => {
     await scene.install();
     const { id, sale } = await voidedTap();
-    for (let copy = 0; copy < 1_000; copy++) sale.answer();
+    for (let copy = 0; copy < 1_000; copy++) sale.respond();
     await eventually(async () => {
       const { late, duplicates, dropped } = await scene.counters();
       expect(late + duplicates + dropped).toBe(1_000);
@@ -115,7 +115,7 @@ describe('a late approval', () => {
   test('a late approval that differs in its amount may still be one: the reversal is sent again, without its DE38', async () => {
     await scene.install();
     const { id, sale } = await voidedTap();
-    sale.answer({ amountMinor: 999 });
+    sale.respond({ amountMinor: 999 });
     const again = await scene.scripted.next('0421');
     expect(again.message.reasonCode).toBe('4021');
     expect(again.message).not.toHaveProperty('authorizationCode');
@@ -131,7 +131,7 @@ describe('a late decline', () => {
   ])('a late decline with %s is reported and changes nothing: nothing was booked', async (responseCode) => {
     await scene.install();
     const { id, sale } = await voidedTap();
-    sale.answer({ responseCode, authorizationCode: undefined });
+    sale.respond({ responseCode, authorizationCode: undefined });
     await untilRecorded(id, 'late declined');
     expect(await scene.afterwards(id)).toEqual([...VOIDED_ONCE, 'late declined']);
     expect(await scene.stored(id)).toMatchObject({
@@ -149,7 +149,7 @@ describe('a late response is recognised', () => {
     const { id, sale } = await voidedTap();
     await before.stop();
     await scene.installation.startGateway();
-    sale.answer({}, { on: newestLine() });
+    sale.respond({}, { on: newestLine() });
     await scene.untilReversal(id, 'acknowledged', 2);
     expect(await scene.afterwards(id)).toEqual(expect.arrayContaining(['late approved', 'reversal owed 1']));
   });
@@ -159,10 +159,10 @@ describe('a late response is recognised', () => {
     const other = await scene.installation.startGateway();
     const { id, sale } = await voidedTap();
     expect(newestLine()).not.toBe(sale.line);
-    sale.answer({}, { on: newestLine() });
+    sale.respond({}, { on: newestLine() });
     await untilRecorded(id, 'late approved');
     expect((await scene.installation.switchStats(other.url)).unmatchedResponses).toMatchObject({ late: 1 });
-    // Its own connection never carried the original, but the switch has answered it: nothing can be overtaken.
+    // Its own connection never carried the original, but the switch has responded to it: nothing can be overtaken.
     await scene.untilReversal(id, 'acknowledged', 2);
   });
 
@@ -170,8 +170,8 @@ describe('a late response is recognised', () => {
     await scene.installOwn();
     await scene.installation.startGateway();
     scene.scripted.onRequest = (request) => {
-      if (request.message.mti === '0200') request.answer({}, { on: newestLine() });
-      else request.answer();
+      if (request.message.mti === '0200') request.respond({}, { on: newestLine() });
+      else request.respond();
     };
     const { id, sale } = await scene.tapInVain();
     expect(newestLine()).not.toBe(sale.line);
@@ -184,7 +184,7 @@ describe('a late response is recognised', () => {
   test('a late response is recognised from DE7 alone if the switch puts its own reference into DE37', async () => {
     await scene.install();
     const { id, sale } = await voidedTap();
-    sale.answer({ responseCode: '51' }, { change: (response) => Object.assign(response, { rrn: 'BANK00000001' }) });
+    sale.respond({ responseCode: '51' }, { change: (response) => Object.assign(response, { rrn: 'BANK00000001' }) });
     await eventually(async () =>
       expect((await scene.afterwards(id)).some((entry) => entry.startsWith('late'))).toBe(true),
     );
@@ -199,7 +199,7 @@ describe('a late response is recognised', () => {
       { transmissionDateTime: '0101000000', rrn: 'BANK00000001' },
       { stan: undefined },
     ];
-    for (const changes of strangers) sale.answer({}, { change: (response) => Object.assign(response, changes) });
+    for (const changes of strangers) sale.respond({}, { change: (response) => Object.assign(response, changes) });
     await eventually(async () => {
       expect(await scene.counters()).toMatchObject({ late: 0, unknown: strangers.length });
     });
@@ -210,7 +210,7 @@ describe('a late response is recognised', () => {
     await scene.installOwn({ hasBothAcquirers: true });
     const { id, sale } = await voidedTap();
     const [stranger] = scene.scripted.lines.filter((line) => line !== sale.line);
-    sale.answer({}, { on: stranger });
+    sale.respond({}, { on: stranger });
     await eventually(async () => {
       expect((await scene.installation.switchStats(scene.installation.url, '2 1')).unmatchedResponses).toMatchObject({
         late: 0,

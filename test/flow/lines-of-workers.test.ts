@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
+import { outcomeOf } from '../support/responses.ts';
 
 /** Many taps at once take time on a busy machine. */
 const DEADLINE_MS = 8_000;
@@ -26,13 +26,13 @@ test('with a switch that accepts one session, the worker without it leaves all t
   const types = new Map<string, number>();
   for (let round = 0; round < 3; round++) {
     const amounts = Array.from({ length: TAPS }, (_, index) => `${index + 1}.00`);
-    for (const answer of await Promise.all(amounts.map((amount) => phone.tap({ amount, currency: 'ZAR' })))) {
-      const { type } = outcomeOf(answer);
+    for (const response of await Promise.all(amounts.map((amount) => phone.tap({ amount, currency: 'ZAR' })))) {
+      const { type } = outcomeOf(response);
       types.set(type, (types.get(type) ?? 0) + 1);
     }
   }
   expect(Object.fromEntries(types)).toEqual({ Approved: 3 * TAPS });
-  expect((await installation.switchStats(unconnected.url)).answered).toBe(0);
+  expect((await installation.switchStats(unconnected.url)).responded).toBe(0);
   await expectInvariants(installation);
 });
 
@@ -45,7 +45,7 @@ test('when the worker with the session stops, the other one opens it and takes t
 /** An api process looks for workers every two seconds. */
 async function untilApproved(): Promise<void> {
   await eventually(async () => {
-    const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
-    expect(answer.type).toBe('Approved');
+    const response = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+    expect(response.type).toBe('Approved');
   });
 }

@@ -11,9 +11,9 @@ import { Disposition } from '../../src/payments/model/disposition.ts';
 import { findProcessorFaults } from '../../src/store/switches/processor-reports.ts';
 import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
 import { createIdentity } from '../connection/certificates.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, type InstallationOptions, startInstallation } from '../support/installation.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { ScriptedSwitch, type ScriptedSwitchOptions } from '../support/scripted-switch.ts';
 import { letTimePass } from '../support/transactions.ts';
 
@@ -66,8 +66,8 @@ async function freePort(): Promise<number> {
 }
 
 async function expectApproved(installation: Installation): Promise<void> {
-  const answer = await installation.phone().tap({ amount: '10.00', currency: 'ZAR' });
-  expect(outcomeOf(answer).type).toBe('Approved');
+  const response = await installation.phone().tap({ amount: '10.00', currency: 'ZAR' });
+  expect(outcomeOf(response).type).toBe('Approved');
 }
 
 describe('a connection is opened as its switch is configured', () => {
@@ -264,8 +264,8 @@ describe('a gateway runs without a switch that it cannot serve, and reports why'
 });
 
 async function readiness(installation: Installation): Promise<Record<string, string>> {
-  const answer = await fetch(new URL('/readyz', installation.url));
-  return ((await answer.json()) as { switches: Record<string, string> }).switches;
+  const response = await fetch(new URL('/readyz', installation.url));
+  return ((await response.json()) as { switches: Record<string, string> }).switches;
 }
 
 async function storeProcessor(installation: Installation, id: number, type: string, config: object): Promise<void> {
@@ -298,7 +298,7 @@ describe('MACs', () => {
     const change = (response: IsoMessage) => {
       for (const name of ['posDataCode', 'switchData']) response[name as 'stan'] = undefined;
     };
-    scripted.onRequest = ({ message, answer }) => answer({}, message.mti === '0200' ? { change } : {});
+    scripted.onRequest = ({ message, respond }) => respond({}, message.mti === '0200' ? { change } : {});
     const { type } = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
     expect(type).toBe('Indeterminate');
     expect(await installation.switchStats()).toMatchObject({ badMacs: 1 });
@@ -307,7 +307,8 @@ describe('MACs', () => {
   test('MACs that are bad three times in a row make the connection sign on again; twice, and then a good one, do not', async () => {
     const { installation, scripted } = await installWithMacs();
     const tap = async (isMacSpoilt: boolean) => {
-      scripted.onRequest = ({ message, answer }) => answer({}, { isMacSpoilt: isMacSpoilt && message.mti === '0200' });
+      scripted.onRequest = ({ message, respond }) =>
+        respond({}, { isMacSpoilt: isMacSpoilt && message.mti === '0200' });
       const { type } = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
       expect(type).toBe(isMacSpoilt ? 'Indeterminate' : 'Approved');
     };
@@ -319,12 +320,12 @@ describe('MACs', () => {
 
   test('MACs that do not agree keep the connection signing on, and taps are Indeterminate and reversed, never approved', async () => {
     const { installation, scripted } = await installWithMacs();
-    scripted.onRequest = ({ answer }) => answer({}, { isMacSpoilt: true });
+    scripted.onRequest = ({ respond }) => respond({}, { isMacSpoilt: true });
     const ids = await Promise.all(
       Array.from({ length: 3 }, async () => {
-        const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
-        expect(answer.type).toBe('Indeterminate');
-        return answer.serviceReference;
+        const response = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+        expect(response.type).toBe('Indeterminate');
+        return response.serviceReference;
       }),
     );
     await eventually(() => expect(scripted.signOns.length).toBeGreaterThan(1));

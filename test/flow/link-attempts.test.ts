@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { purge } from '../../src/store/transactions/purge.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
@@ -19,7 +18,8 @@ import {
 import { RIGHT_PIN } from '../support/pins.ts';
 import { refundSale, voidSale } from '../support/refunds.ts';
 import { request } from '../support/requests.ts';
-import { untilAnswered } from '../support/transactions.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
+import { untilResponded } from '../support/transactions.ts';
 
 let installation: Installation;
 beforeAll(async () => {
@@ -49,7 +49,7 @@ describe('a link whose sale the merchant voids', () => {
   async function createVoidedLink(): Promise<HandedLink> {
     const link = await create();
     const { serviceReference } = outcomeOf(await pay(link));
-    await untilAnswered(installation.database, serviceReference);
+    await untilResponded(installation.database, serviceReference);
     expect((await voidSale(installation, serviceReference)).status).toBe(202);
     await eventually(async () => {
       expect(await statusOf(installation, link.id)).toMatchObject({ disposition: 'Voided' });
@@ -109,9 +109,13 @@ test.each([
   ['a control character', 'order\u0007'],
   ['a control character of Latin-1', 'order\u0085'],
 ])('a link is refused if its paymentReference has %s, so that no order looks like another one', async (_what, paymentReference) => {
-  const answer = await post(installation, '/consumer/applink', linkBody('coffee', { paymentReference }));
-  expect(problemOf(answer)).toMatchObject({ status: 400, errorCode: 104, errors: [{ pointer: '/paymentReference' }] });
-  expect(JSON.stringify(answer.body)).not.toContain('order');
+  const response = await post(installation, '/consumer/applink', linkBody('coffee', { paymentReference }));
+  expect(problemOf(response)).toMatchObject({
+    status: 400,
+    errorCode: 104,
+    errors: [{ pointer: '/paymentReference' }],
+  });
+  expect(JSON.stringify(response.body)).not.toContain('order');
 });
 
 test.each([
@@ -152,7 +156,7 @@ describe('the list of transactions', () => {
   test('shows them only to the merchant of the link, and separates them from refunds', async () => {
     const link = await create();
     const { serviceReference } = outcomeOf(await pay(link));
-    await untilAnswered(installation.database, serviceReference);
+    await untilResponded(installation.database, serviceReference);
     const refundReference = randomUUID();
     const { body } = await refundSale(installation, serviceReference, { amount: '1.00', refundReference });
     const query = `merchantReference=${link.paymentReference}`;
@@ -176,7 +180,7 @@ test('a link that was paid under its offered reference stays used after the purg
   const paid = outcomeOf(await pay(link));
   expect(paid.type).toBe('Approved');
   expect(paid.merchantReference).not.toBe(link.paymentReference);
-  await untilAnswered(installation.database, paid.serviceReference);
+  await untilResponded(installation.database, paid.serviceReference);
   await installation.database.query(
     `update links set created_at = created_at - interval '200 days', expires_at = created_at where id = $1`,
     [link.id],

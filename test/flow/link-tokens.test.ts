@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Phone } from '../../src/tools/phone/phone.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import {
@@ -15,7 +14,8 @@ import {
   post,
 } from '../support/links.ts';
 import { request } from '../support/requests.ts';
-import { untilAnswered } from '../support/transactions.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
+import { untilResponded } from '../support/transactions.ts';
 
 let installation: Installation;
 beforeAll(async () => {
@@ -64,8 +64,8 @@ describe('the token of a link', () => {
   test('admits neither its own id nor the reference of another link', async () => {
     const [link, other] = [await create(), await create()];
     for (const merchantReference of [link.id, other.id, other.paymentReference, await offered(other)]) {
-      const answer = await app(link).pay({ merchantReference });
-      expect(problemOf(answer)).toMatchObject({ status: 403, errorCode: 101 });
+      const response = await app(link).pay({ merchantReference });
+      expect(problemOf(response)).toMatchObject({ status: 403, errorCode: 101 });
       expect(await rowsOf(merchantReference)).toBe(0);
     }
     expect(outcomeOf(await app(other).pay()).type).toBe('Approved');
@@ -131,7 +131,7 @@ describe('the token of a link', () => {
   test('leaves no row of a spoiled tap, a hundred times at once, and the next one pays', async () => {
     const link = await create();
     const spoiled = await Promise.all(Array.from({ length: 100 }, () => app(link).pay(SPOILED)));
-    for (const answer of spoiled) expect(problemOf(answer)).toMatchObject({ status: 400, errorCode: 202 });
+    for (const response of spoiled) expect(problemOf(response)).toMatchObject({ status: 400, errorCode: 202 });
     expect(await rowsOf(link.paymentReference)).toBe(0);
     const tap = { ...TAP, merchantReference: link.paymentReference };
     expect(outcomeOf(await installation.phone().tap(tap)).type).toBe('Approved');
@@ -160,8 +160,8 @@ describe('too many taps', () => {
       };
       const body = JSON.stringify({ merchantReference: 'till', generalCardData: 'AA', paymentCardData: 'AA' });
       const submit = () => request(limited.url, '/transactions/mobile', { method: 'POST', headers, body });
-      const answers = await Promise.all(Array.from({ length: 40 }, submit));
-      const refused = answers.filter(({ status }) => status === 429);
+      const responses = await Promise.all(Array.from({ length: 40 }, submit));
+      const refused = responses.filter(({ status }) => status === 429);
       expect(refused.length).toBeGreaterThan(0);
       expect(refused[0]!.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
       expect(refused[0]!.headers.get('ratelimit')).toContain('"link"');
@@ -197,13 +197,13 @@ describe('a reference that has not reached a switch', () => {
     const tamper = (values: Map<number, Uint8Array>) => void values.set(0x9f27, Uint8Array.of(0));
     const refused = outcomeOf(await installation.phone().tap({ ...TAP, tamper, merchantReference }));
     expect(refused.type).toBe('DeclinedOffline');
-    await untilAnswered(installation.database, refused.serviceReference);
+    await untilResponded(installation.database, refused.serviceReference);
     const before = installation.ledger.length;
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 100 }, () => installation.phone().tap({ ...TAP, merchantReference })),
     );
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-    for (const { status } of answers) expect([200, 403, 409]).toContain(status);
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
+    for (const { status } of responses) expect([200, 403, 409]).toContain(status);
     expect(installation.ledger).toHaveLength(before + 1);
   });
 
@@ -212,8 +212,8 @@ describe('a reference that has not reached a switch', () => {
     expect(
       outcomeOf(await installation.phone().tap({ amount: '10.51', currency: 'ZAR', merchantReference })).type,
     ).toBe('Declined');
-    const answer = await installation.phone().tap({ ...TAP, merchantReference });
-    expect(problemOf(answer)).toMatchObject({ status: 403, errorCode: 101 });
+    const response = await installation.phone().tap({ ...TAP, merchantReference });
+    expect(problemOf(response)).toMatchObject({ status: 403, errorCode: 101 });
   });
 
   test('is free for another link with the same paymentReference, and for a till after the link has expired', async () => {
@@ -221,7 +221,7 @@ describe('a reference that has not reached a switch', () => {
     const first = await create();
     const refused = outcomeOf(await app(first).pay({ tamper }));
     expect(refused.type).toBe('DeclinedOffline');
-    await untilAnswered(installation.database, refused.serviceReference);
+    await untilResponded(installation.database, refused.serviceReference);
     await letExpire(installation.database, first.id);
     const second = await create({ paymentReference: first.paymentReference });
     const paid = outcomeOf(await app(second).pay());

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { TAP_REFUSALS } from '../../src/basics/errors.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
@@ -21,7 +20,8 @@ import {
 import { RIGHT_PIN } from '../support/pins.ts';
 import { refundSale } from '../support/refunds.ts';
 import { request } from '../support/requests.ts';
-import { letDoubtPass, untilAnswered } from '../support/transactions.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
+import { letDoubtPass, untilResponded } from '../support/transactions.ts';
 import { Backend } from '../webhooks/backend.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
@@ -99,7 +99,7 @@ describe('a link', () => {
     const phone = app(link);
     const { serviceReference, type, authorizationCode } = outcomeOf(await phone.pay());
     expect(type).toBe('Approved');
-    await untilAnswered(installation.database, serviceReference);
+    await untilResponded(installation.database, serviceReference);
     expect(await status(link)).toMatchObject({
       qrCodeState: 'TransactionCreated',
       transactionId: expect.stringMatching(UUID),
@@ -207,8 +207,8 @@ describe('a link', () => {
     const link = await create();
     const before = installation.ledger.length;
     const phones = Array.from({ length: 8 }, () => app(link));
-    const answers = await Promise.all(phones.map((phone) => phone.pay()));
-    const refused = answers.filter((answer) => answer.status !== 200).map(problemOf);
+    const responses = await Promise.all(phones.map((phone) => phone.pay()));
+    const refused = responses.filter((response) => response.status !== 200).map(problemOf);
     expect(refused).toHaveLength(7);
     for (const problem of refused) expect(problem).toMatchObject({ status: 409, errorCode: 124 });
     const late = await app(link).pay({ merchantReference: await offered(link) });
@@ -231,16 +231,16 @@ describe('a link', () => {
 
   test('is paid with a PIN, which its token submits, too', async () => {
     const link = await create({ amount: '50.05' });
-    const answer = outcomeOf(await app(link).pay({ amount: '50.05', card: 'amex', pin: RIGHT_PIN }));
-    expect(answer).toMatchObject({ type: 'Approved', isSingleTapAndPin: false });
-    expect(await status(link)).toMatchObject({ disposition: 'Approved', transactionId: answer.serviceReference });
+    const response = outcomeOf(await app(link).pay({ amount: '50.05', card: 'amex', pin: RIGHT_PIN }));
+    expect(response).toMatchObject({ type: 'Approved', isSingleTapAndPin: false });
+    expect(await status(link)).toMatchObject({ disposition: 'Approved', transactionId: response.serviceReference });
     expect(await untilReported(links, link)).toHaveLength(1);
   });
 
   test("'s refund is reported to the link's endpoint, under the refund's own id and reference", async () => {
     const link = await create();
     const { serviceReference: sale } = outcomeOf(await app(link).pay());
-    await untilAnswered(installation.database, sale);
+    await untilResponded(installation.database, sale);
     const asked = { amount: '4.00', refundReference: randomUUID() };
     const { serviceReference: id } = (await refundSale(installation, sale, asked)).body as { serviceReference: string };
     const own = { id, serviceReference: id, originalTransactionId: sale, merchantReference: asked.refundReference };
@@ -280,7 +280,7 @@ describe('a tapped link is free again', () => {
         const phone = app(link);
         const tap = await phone.seal({ amount: '10.00', currency: 'ZAR', merchantReference: link.paymentReference });
         const { generalCardData, paymentCardData, merchantReference } = tap;
-        const answer = await request(lone.url, '/transactions/mobile', {
+        const response = await request(lone.url, '/transactions/mobile', {
           method: 'POST',
           headers: {
             authorization: `Bearer ${link.token}`,
@@ -289,9 +289,9 @@ describe('a tapped link is free again', () => {
           },
           body: JSON.stringify({ generalCardData, paymentCardData, merchantReference }),
         });
-        const { type, serviceReference } = outcomeOf(answer);
+        const { type, serviceReference } = outcomeOf(response);
         expect(type).toBe('UnableToGoOnline');
-        await untilAnswered(installation.database, serviceReference);
+        await untilResponded(installation.database, serviceReference);
         expect(await status(link)).toMatchObject({ disposition: 'UnableToGoOnline' });
         const again =
           who === 'the same phone'
@@ -393,9 +393,9 @@ describe('the token of a link', () => {
     const link = await create();
     const phone = app(link);
     const { serviceReference: id } = outcomeOf(await phone.pay());
-    const answer = await acknowledgeTap(installation, link, id, phone.deviceInstallationId);
+    const response = await acknowledgeTap(installation, link, id, phone.deviceInstallationId);
     const acknowledged = { status: 'AcknowledgedByPhone' };
-    expect(answer).toMatchObject({ status: 200, body: acknowledged });
+    expect(response).toMatchObject({ status: 200, body: acknowledged });
     expect(await status(link)).toMatchObject(acknowledged);
   });
 });

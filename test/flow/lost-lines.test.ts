@@ -1,18 +1,18 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Disposition } from '../../src/payments/model/disposition.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { startBehindRelay } from '../support/behind-relay.ts';
 import { eventually } from '../support/eventually.ts';
 import { GUARD_SECONDS, type Installation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import type { Relay } from '../support/relay.ts';
+import { outcomeOf } from '../support/responses.ts';
 import {
   jobsOf,
   letDoubtPass,
   letTimePass,
   storedTransaction,
   trailOf,
-  untilAnswered,
+  untilResponded,
 } from '../support/transactions.ts';
 
 /** Nothing here waits for it. */
@@ -36,10 +36,10 @@ test('while the switch refuses connections a tap is UnableToGoOnline immediately
   const phone = installation.phone();
   await installation.startOutage();
   const before = installation.asked;
-  const { ms, ...answer } = await phone.tap({ amount: '10.00', currency: 'ZAR' });
-  expect(outcomeOf({ ms, ...answer })).toMatchObject(UNABLE_TO_GO_ONLINE);
+  const { ms, ...response } = await phone.tap({ amount: '10.00', currency: 'ZAR' });
+  expect(outcomeOf({ ms, ...response })).toMatchObject(UNABLE_TO_GO_ONLINE);
   expect(ms).toBeLessThan(LONG_DEADLINE_MS);
-  const { id } = await untilAnswered(database, outcomeOf({ ms, ...answer }).serviceReference);
+  const { id } = await untilResponded(database, outcomeOf({ ms, ...response }).serviceReference);
   expect(await trailOf(database, id)).toEqual([
     'RequestReceived',
     'ReadyToSubmitToPaymentProcessor',
@@ -53,18 +53,18 @@ test('while the switch refuses connections a tap is UnableToGoOnline immediately
 test('taps are approved again once the switch is back', async () => {
   await installation.simulator.endOutages();
   await eventually(async () => {
-    const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
-    expect(answer.type).toBe('Approved');
+    const response = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+    expect(response.type).toBe('Approved');
   });
 });
 
 test('a connection lost within a response is Indeterminate immediately; the reversal waits on another connection until the original cannot arrive any longer', async () => {
   const { database } = installation;
-  const { ms, ...answer } = await installation.phone().tap({ amount: '10.98', currency: 'ZAR' });
+  const { ms, ...response } = await installation.phone().tap({ amount: '10.98', currency: 'ZAR' });
   expect(ms).toBeLessThan(LONG_DEADLINE_MS);
-  const { type, serviceReference } = outcomeOf({ ms, ...answer });
+  const { type, serviceReference } = outcomeOf({ ms, ...response });
   expect(type).toBe('Indeterminate');
-  const { id } = await untilAnswered(database, serviceReference);
+  const { id } = await untilResponded(database, serviceReference);
   expect(await trailOf(database, id)).toContain('NoResponseFromPaymentProcessor');
 
   const waiting = await eventually(async () => {
@@ -94,8 +94,8 @@ test('a connection lost within a response is Indeterminate immediately; the reve
 
 test('a connection closed while the switch processes the tap is Indeterminate, too', async () => {
   relay.onRequest = () => relay.cut();
-  const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+  const response = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
   relay.onRequest = () => {};
-  expect(answer).toMatchObject({ type: 'Indeterminate', errorCode: 203 });
-  await untilAnswered(installation.database, answer.serviceReference);
+  expect(response).toMatchObject({ type: 'Indeterminate', errorCode: 203 });
+  await untilResponded(installation.database, response.serviceReference);
 });

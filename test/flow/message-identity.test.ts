@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { scriptedInstallation } from '../support/scripted-installation.ts';
 
 const scene = scriptedInstallation();
@@ -48,15 +48,15 @@ test('a switch that finds a sale by 127.11, or by DE90 alone, reverses the sale 
     if (mti !== '0200') {
       const by127 = byKey.get(switchData.originalKey ?? '');
       reversed.push({ by127, by90: byElements.get(String(originalElements).slice(4, 20)), request: message });
-      return request.answer();
+      return request.respond();
     }
     if (!byKey.has(switchData.switchKey!)) byKey.set(switchData.switchKey!, message);
     if (!byElements.has(`${stan}${transmissionDateTime}`)) byElements.set(`${stan}${transmissionDateTime}`, message);
-    if (!silentAt.has(String(message.tid))) request.answer();
+    if (!silentAt.has(String(message.tid))) request.respond();
   };
   silentAt.add('TW101101'); // flowers
   const [coffee, bakery, flowers] = await tapEverywhere('12.00');
-  expect([coffee, bakery].map((answer) => outcomeOf(answer!).type)).toEqual(['Approved', 'Approved']);
+  expect([coffee, bakery].map((response) => outcomeOf(response!).type)).toEqual(['Approved', 'Approved']);
   const uncertain = outcomeOf(flowers!);
   expect(uncertain.type).toBe('Indeterminate');
   await eventually(async () => {

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { saveProcessor, saveRoute } from '../../src/store/settings/tenants.ts';
 import { Pool } from '../../src/switching/connection/pool.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, type InstallationOptions, startInstallation } from '../support/installation.ts';
 import { expectSoundStates } from '../support/invariants.ts';
 import { faultsIn } from '../support/log-lines.ts';
 import { postTap } from '../support/requests.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
 import { ScriptedSwitch } from '../support/scripted-switch.ts';
 import { ROUTE_ID } from '../support/tenants.ts';
-import { jobsOf, storedTransaction, storedTransactions, trailOf, untilAnswered } from '../support/transactions.ts';
+import { jobsOf, storedTransaction, storedTransactions, trailOf, untilResponded } from '../support/transactions.ts';
 
 const SECOND = { processorId: 2, routeId: 200 };
 const TAP = { amount: '10.00', currency: 'ZAR' } as const;
@@ -57,7 +57,7 @@ async function tapWhile(meanwhile: () => Promise<void>) {
   const locking = await database.connect();
   await locking.query('begin');
   await locking.query('lock table transactions in exclusive mode');
-  const answer = installation.phone().tap(TAP);
+  const response = installation.phone().tap(TAP);
   await eventually(async () => {
     // In a transaction, all reads of pg_stat_activity show the sessions of the first one.
     const { rowCount } = await database.query(
@@ -68,7 +68,7 @@ async function tapWhile(meanwhile: () => Promise<void>) {
   await meanwhile();
   await locking.query('commit');
   locking.release();
-  return outcomeOf(await answer);
+  return outcomeOf(await response);
 }
 
 describe('if it is proven that nothing was written to a switch', () => {
@@ -81,7 +81,7 @@ describe('if it is proven that nothing was written to a switch', () => {
     await install({ profile: { deadlineMs: 1_500 } });
     const { type, serviceReference: id } = await tapWhile(lineIsLost);
     expect(type).toBe('Approved');
-    await untilAnswered(installation.database, id);
+    await untilResponded(installation.database, id);
     expect(first.requests).toEqual([]);
     expect(second.of('0200')).toHaveLength(1);
     const { stan, rrn } = await storedTransaction(installation.database, id);
@@ -105,7 +105,7 @@ describe('if it is proven that nothing was written to a switch', () => {
     await install({ profile: { deadlineMs: 1_500 } }, { deadlineMs: 10_000 });
     const { type, serviceReference: id } = await tapWhile(lineIsLost);
     expect(type).toBe('UnableToGoOnline');
-    await untilAnswered(installation.database, id);
+    await untilResponded(installation.database, id);
     expect(second.requests).toEqual([]);
     expect(await storedTransaction(installation.database, id)).toMatchObject({ reversalState: 0 });
   });
@@ -123,7 +123,7 @@ describe('if it is proven that nothing was written to a switch', () => {
   test('a reversal is sent to the processor of its original', async () => {
     await install({ profile: { deadlineMs: 1_500 } });
     second.onRequest = (request) => {
-      if (request.message.mti !== '0200') request.answer();
+      if (request.message.mti !== '0200') request.respond();
     };
     const { type, serviceReference: id } = await tapWhile(lineIsLost);
     expect(type).toBe('Indeterminate');
@@ -174,7 +174,7 @@ describe('a switch without a free slot', () => {
     const { type, serviceReference: id } = outcomeOf(await installation.phone().tap(TAP));
     expect(type).toBe('Approved');
     expect((await storedTransactions(installation.database)).map((row) => row.id)).toContain(id);
-    first.of('0200')[0]?.answer();
+    first.of('0200')[0]?.respond();
   });
 
   test('is overload if there is no other: 503 before anything is stored, and not UnableToGoOnline', async () => {
@@ -188,10 +188,10 @@ describe('a switch without a free slot', () => {
     await eventually(async () => expect((await installation.switchStats(installation.url, '1 2')).ready).toBe(0));
     await fillFirst();
     const phone = installation.phone();
-    const answer = await postTap(installation.url, phone, await phone.seal(TAP));
-    expect(problemOf(answer)).toMatchObject({ status: 503, errorCode: 203 });
-    expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
+    const response = await postTap(installation.url, phone, await phone.seal(TAP));
+    expect(problemOf(response)).toMatchObject({ status: 503, errorCode: 203 });
+    expect(response.headers.get('retry-after')).toMatch(/^\d+$/);
     expect(await storedTransactions(installation.database)).toHaveLength(1);
-    first.of('0200')[0]?.answer();
+    first.of('0200')[0]?.respond();
   });
 });

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { Disposition } from '../../src/payments/model/disposition.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { consoleClient } from '../support/console-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { storedSale, voidSale } from '../support/refunds.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { LONGER_THAN_REVERSALS_SECONDS, reviewsIn } from '../support/reviews.ts';
 import { scriptedInstallation } from '../support/scripted-installation.ts';
-import { untilAnswered } from '../support/transactions.ts';
+import { untilResponded } from '../support/transactions.ts';
 
 const scene = scriptedInstallation();
 const { logIn, act, look } = consoleClient(() => scene.installation);
@@ -17,10 +17,10 @@ test('a request that was approved in part although it asked for all is not resol
   await scene.install();
   scene.scripted.hold('0200', '0420', '0421');
   const tapping = scene.installation.phone().tap({ amount: '100.00', currency: 'ZAR' });
-  (await scene.scripted.next('0200')).answer(PARTIAL);
+  (await scene.scripted.next('0200')).respond(PARTIAL);
   const { serviceReference: id, type } = outcomeOf(await tapping);
   expect(type).toBe('Indeterminate');
-  await untilAnswered(scene.installation.database, id);
+  await untilResponded(scene.installation.database, id);
   await scene.scripted.next('0420');
   await scene.letTimePass(id, LONGER_THAN_REVERSALS_SECONDS);
   await scene.scripted.next('0421');
@@ -37,11 +37,11 @@ test('a request that was approved in part although it asked for all is not resol
 // compares the amount with that of the original would not find the approved part.
 test('the void of a sale that was approved in part names the requested amount, of which nothing stands', async () => {
   await scene.installOwn({ profile: { partialApproval: true, deadlineMs: 1_000 } });
-  scene.scripted.onRequest = ({ message, answer }) => answer(message.mti === '0200' ? PARTIAL : {});
+  scene.scripted.onRequest = ({ message, respond }) => respond(message.mti === '0200' ? PARTIAL : {});
   const { serviceReference: sale } = outcomeOf(
     await scene.installation.phone().tap({ amount: '100.00', currency: 'ZAR' }),
   );
-  await untilAnswered(scene.installation.database, sale);
+  await untilResponded(scene.installation.database, sale);
   const request = await scene.scripted.next('0200');
   expect((await voidSale(scene.installation, sale)).body).toMatchObject({ amount: 4_000 });
   const { message } = await scene.scripted.next('0420');

@@ -11,11 +11,11 @@ import { demoLmkKeys } from '../../src/tools/simulator/hsm/demo-devices.ts';
 import { createIdentity } from '../connection/certificates.ts';
 import { freshSoftToken, HAS_SOFT_TOKEN } from '../hsm/pkcs11/soft-token.ts';
 import { HOST, Opened } from '../hsm/support.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { enterPin, RIGHT_PIN, tapForPin } from '../support/pins.ts';
+import { outcomeOf } from '../support/responses.ts';
 
 const TAP = { amount: '10.00', currency: 'ZAR' } as const;
 const MACS = [{ number: 1, keyId: 'demo-mac-1' }];

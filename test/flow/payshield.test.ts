@@ -8,11 +8,11 @@ import type { SwitchConfig } from '../../src/kits/processor-kit/index.ts';
 import { demoLmkKeys } from '../../src/tools/simulator/hsm/demo-devices.ts';
 import { createIdentity } from '../connection/certificates.ts';
 import { HOST, Opened } from '../hsm/support.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { enterPin, RIGHT_PIN, tapForPin, WRONG_PIN } from '../support/pins.ts';
+import { outcomeOf } from '../support/responses.ts';
 
 const TAPS = 20;
 const ZONE_PIN = { keyId: 'zone-pin', format: 0, derivation: 'zone' } as const;

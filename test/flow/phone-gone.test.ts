@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { postTap } from '../support/requests.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { storedTransactions, trailOf, untilStatus } from '../support/transactions.ts';
 
 let installation: Installation;
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterEach(() => expectInvariants(installation));
 afterAll(() => installation.stop());
 
-test('a phone that hangs up before the response is recorded as such with the outcome, and as answered when it repeats its request', async () => {
+test('a phone that hangs up before the response is recorded as such with the outcome, and as responded to when it repeats its request', async () => {
   const { database } = installation;
   const phone = installation.phone();
   const sealed = await phone.seal({ amount: '10.10', currency: 'ZAR' });
@@ -28,8 +28,8 @@ test('a phone that hangs up before the response is recorded as such with the out
   const failed = await untilStatus(database, id, 'FailedToRespondToPhone');
   expect(failed).toMatchObject({ responseCode: '00', disposition: 0 });
 
-  const answer = outcomeOf(await phone.submit(sealed));
-  expect(answer).toMatchObject({ type: 'Approved', serviceReference: id });
+  const response = outcomeOf(await phone.submit(sealed));
+  expect(response).toMatchObject({ type: 'Approved', serviceReference: id });
   await untilStatus(database, id, 'RespondedToPhone');
   expect((await trailOf(database, id)).slice(-3)).toEqual([
     'ResponseReceivedFromPaymentProcessor',

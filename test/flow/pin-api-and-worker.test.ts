@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { toHex } from '../../src/codecs/bytes/hex.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { askedFor, enterPin, RIGHT_PIN, sealPin, tapForPin, WRONG_PIN } from '../support/pins.ts';
-import { jobsOf, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
+import { jobsOf, storedTransaction, trailOf, untilResponded } from '../support/transactions.ts';
 
 const PIN_BLOCK = 0xdf8a11;
 const KSN = 0xdf8a12;
@@ -18,8 +18,8 @@ beforeAll(async () => {
   worker = await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
   // An api process looks for workers every two seconds.
   await eventually(async () => {
-    const answer = await installation.phone('bakery').tap({ amount: '10.00', currency: 'ZAR' });
-    expect(outcomeOf(answer).type).toBe('Approved');
+    const response = await installation.phone('bakery').tap({ amount: '10.00', currency: 'ZAR' });
+    expect(outcomeOf(response).type).toBe('Approved');
   });
 });
 afterEach(() => expectInvariants(installation));
@@ -29,9 +29,9 @@ test('a PIN passes from the api process to the worker, sealed like the tap, and 
   const { database } = installation;
   const phone = installation.phone();
   const asked = await tapForPin(phone);
-  expect(asked.answer).toMatchObject({ type: 'Declined', errorCode: 65, isoResponseCode: '70' });
+  expect(asked.response).toMatchObject({ type: 'Declined', errorCode: 65, isoResponseCode: '70' });
   expect(outcomeOf(await enterPin(phone, asked)).type).toBe('Approved');
-  await untilAnswered(database, asked.id);
+  await untilResponded(database, asked.id);
   expect(await trailOf(database, asked.id)).toEqual([
     'RequestReceived',
     'ReadyToSubmitToPaymentProcessor',
@@ -68,12 +68,12 @@ test('a wrong PIN leads to another request for one, and a block that the worker 
   const phone = installation.phone();
   const asked = await tapForPin(phone, { card: 'mastercard' });
   const wrong = askedFor(asked.reading, await enterPin(phone, asked, WRONG_PIN));
-  expect(wrong.answer).toMatchObject({ errorCode: 211, isoResponseCode: '55' });
+  expect(wrong.response).toMatchObject({ errorCode: 211, isoResponseCode: '55' });
   const withoutPin = await phone.sealReading(asked.reading);
   const [pinBlock, ksn] = ['0123456789ABCDEF', 'FFFF5441500000000001'];
   const unusable = { ...withoutPin, transactionId: asked.id, pinToken: wrong.pinToken, pinBlock, ksn };
   const again = askedFor(asked.reading, await phone.submitPin(unusable));
-  expect(again.answer).toMatchObject({ errorCode: 211, isoResponseCode: '' });
+  expect(again.response).toMatchObject({ errorCode: 211, isoResponseCode: '' });
   expect(outcomeOf(await enterPin(phone, again)).type).toBe('Approved');
 });
 
@@ -82,9 +82,9 @@ test('fifty simultaneous PIN requests make one authorization', async () => {
   const asked = await tapForPin(phone);
   const pins = await Promise.all(Array.from({ length: 50 }, () => sealPin(phone, asked)));
   const { authorizations } = installation.asked;
-  const answers = await Promise.all(pins.map((pin) => phone.submitPin(pin)));
-  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-  for (const answer of answers.filter(({ status }) => status !== 200)) expect(problemOf(answer).status).toBe(409);
+  const responses = await Promise.all(pins.map((pin) => phone.submitPin(pin)));
+  expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
+  for (const response of responses.filter(({ status }) => status !== 200)) expect(problemOf(response).status).toBe(409);
   expect(installation.asked.authorizations).toBe(authorizations + 1);
 });
 
@@ -93,11 +93,11 @@ test('if no switch can be reached for the PIN the step ends: UnableToGoOnline, a
   const phone = installation.phone();
   const asked = await tapForPin(phone);
   await installation.startOutage(worker.url);
-  const answer = outcomeOf(await enterPin(phone, asked));
-  expect(answer).toMatchObject({ type: 'UnableToGoOnline', errorCode: 210, isSingleTapAndPin: false });
-  await untilAnswered(database, asked.id);
+  const response = outcomeOf(await enterPin(phone, asked));
+  expect(response).toMatchObject({ type: 'UnableToGoOnline', errorCode: 210, isSingleTapAndPin: false });
+  await untilResponded(database, asked.id);
   expect(await storedTransaction(database, asked.id)).toMatchObject({ disposition: Disposition.UnableToGoOnline });
   const { merchantReference } = asked.reading;
-  const answerToAnotherTap = await phone.tap({ amount: '10.00', currency: 'ZAR', merchantReference });
-  expect(problemOf(answerToAnotherTap)).toMatchObject({ status: 409, errorCode: 124 });
+  const responseToAnotherTap = await phone.tap({ amount: '10.00', currency: 'ZAR', merchantReference });
+  expect(problemOf(responseToAnotherTap)).toMatchObject({ status: 409, errorCode: 124 });
 });

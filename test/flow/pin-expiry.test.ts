@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { Phone } from '../../src/tools/phone/phone.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants, expectSoundStates } from '../support/invariants.ts';
 import { askedFor, enterPin, sealPin, tapForPin, WRONG_PIN } from '../support/pins.ts';
-import { jobsOf, letTimePass, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
+import { jobsOf, letTimePass, storedTransaction, trailOf, untilResponded } from '../support/transactions.ts';
 import { Backend, verifiedEvent } from '../webhooks/backend.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
 
@@ -33,12 +33,12 @@ describe('with a second to enter the PIN', () => {
     const reading = phone.read({ amount: '50.05', currency: 'ZAR' });
     const request = await phone.sealReading(reading);
     const asked = askedFor(reading, await phone.submit(request));
-    await untilAnswered(database, asked.id);
+    await untilResponded(database, asked.id);
     expect(await untilDeclined(installation, asked.id)).toMatchObject({ status: 'RespondedToPhone', attempt: 1 });
     expect((await trailOf(database, asked.id)).slice(-2)).toEqual(['RespondedToPhone', 'PIN expired']);
     await eventually(async () => expect(await jobsOf(database, asked.id)).toEqual([]));
 
-    const { pinToken: _spent, ...reported } = asked.answer;
+    const { pinToken: _spent, ...reported } = asked.response;
     expect(outcomeOf(await phone.submit(request))).toEqual({ ...reported, isSingleTapAndPin: false });
   });
 
@@ -104,7 +104,7 @@ describe('with the usual time', () => {
     const next = await installation.startGateway();
     const samePhone = new Phone(installation.profile('coffee', next.url), phone.deviceInstallationId);
     expect(outcomeOf(await enterPin(samePhone, asked)).type).toBe('Approved');
-    await untilAnswered(installation.database, asked.id);
+    await untilResponded(installation.database, asked.id);
     await next.stop();
   });
 
@@ -113,7 +113,7 @@ describe('with the usual time', () => {
     const killed = await GatewayProcess.start(installation, 'all');
     const phone = new Phone(installation.profile('coffee', killed.url));
     const asked = await tapForPin(phone);
-    await untilAnswered(database, asked.id);
+    await untilResponded(database, asked.id);
     await killed.kill('SIGKILL');
     const [job] = await jobsOf(database, asked.id);
     expect((job?.startsAtMs ?? 0) - Date.now()).toBeGreaterThan(80_000);
@@ -129,7 +129,7 @@ describe('with the usual time', () => {
     const gateway = await installation.startGateway();
     const phone = installation.phone();
     const asked = await tapForPin(phone);
-    await untilAnswered(database, asked.id);
+    await untilResponded(database, asked.id);
     await database.query("update pgboss.job set start_after = now() where data ->> 'id' = $1", [asked.id]);
     await eventually(async () => {
       const [job] = await jobsOf(database, asked.id);
@@ -145,7 +145,7 @@ describe('with the usual time', () => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     const pin = await sealPin(phone, asked);
-    await untilAnswered(database, asked.id);
+    await untilResponded(database, asked.id);
     // The row has expired according to the database's clock; the token and the job have not.
     await database.query("update transactions set pin_expires_at = pin_expires_at - interval '91 s' where id = $1", [
       asked.id,

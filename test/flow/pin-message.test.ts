@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { saveRoute } from '../../src/store/settings/tenants.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { startBehindRelay } from '../support/behind-relay.ts';
 import { eventually } from '../support/eventually.ts';
 import { GUARD_SECONDS, type Installation } from '../support/installation.ts';
@@ -10,6 +9,7 @@ import { expectInvariants } from '../support/invariants.ts';
 import { askedFor, enterPin, tapForPin } from '../support/pins.ts';
 import type { Relay } from '../support/relay.ts';
 import { postTap } from '../support/requests.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { ROUTE_ID } from '../support/tenants.ts';
 import {
   jobsOf,
@@ -17,7 +17,7 @@ import {
   letTimePass,
   storedTransaction,
   trailOf,
-  untilAnswered,
+  untilResponded,
   untilStatus,
 } from '../support/transactions.ts';
 
@@ -99,11 +99,11 @@ test('a connection lost during the PIN leaves the outcome open: Indeterminate, r
     // The switch gets the request, and its approval reaches no connection.
     setImmediate(() => relay.cut());
   };
-  const answer = outcomeOf(await enterPin(phone, asked));
+  const response = outcomeOf(await enterPin(phone, asked));
   relay.onRequest = () => {};
-  expect(answer).toMatchObject({ type: 'Indeterminate', errorCode: 203, isSingleTapAndPin: false });
+  expect(response).toMatchObject({ type: 'Indeterminate', errorCode: 203, isSingleTapAndPin: false });
   // On another connection the reversal waits until nothing of the PIN's message can be in transit, and is confirmed.
-  await untilAnswered(database, asked.id);
+  await untilResponded(database, asked.id);
   await eventually(async () => {
     const jobs = await jobsOf(database, asked.id);
     expect(jobs.map(({ queue, startsAtMs }) => [queue, startsAtMs > Date.now() + 30_000])).toEqual([['reverse', true]]);
@@ -141,9 +141,9 @@ test('a phone that hung up before the PIN was required may repeat its request, o
   await untilStatus(database, id, 'FailedToRespondToPhone');
 
   const asked = askedFor(reading, await phone.submit(request));
-  await untilAnswered(database, id);
+  await untilResponded(database, id);
   expect(outcomeOf(await enterPin(phone, asked)).type).toBe('Approved');
-  await untilAnswered(database, id);
+  await untilResponded(database, id);
   expect((await trailOf(database, id)).slice(3, 8)).toEqual([
     'ResponseReceivedFromPaymentProcessor',
     'PIN awaiting',

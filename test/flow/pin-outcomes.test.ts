@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Disposition } from '../../src/payments/model/disposition.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { askedFor, enterPin, RIGHT_PIN, tapForPin, WRONG_PIN } from '../support/pins.ts';
 import { refundSale, voidSale } from '../support/refunds.ts';
 import { request } from '../support/requests.ts';
-import { jobsOf, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
+import { jobsOf, storedTransaction, trailOf, untilResponded } from '../support/transactions.ts';
 
 const SUBMITTED = ['RequestReceived', 'ReadyToSubmitToPaymentProcessor', 'SubmittedToPaymentProcessor'];
-const ANSWERED = ['ResponseReceivedFromPaymentProcessor'];
+const RESPONDED = ['ResponseReceivedFromPaymentProcessor'];
 const WRONG = { type: 'Declined', errorCode: 211, isoResponseCode: '55' };
 
 /** How each scheme requests a PIN: the simulated issuer counts wrong PINs per card, so every test has its own card. */
@@ -25,19 +25,19 @@ describe.each(['type-1', 'type-2'] as const)('at a switch of %s', (type) => {
 
   test('a tap whose issuer requires a PIN is Declined with a pinToken, waits with a job, and its outcome is open', async () => {
     const { database } = installation;
-    const { id, answer } = await tapForPin(installation.phone());
-    expect(answer).toMatchObject({
+    const { id, response } = await tapForPin(installation.phone());
+    expect(response).toMatchObject({
       type: 'Declined',
       errorCode: 65,
       isoResponseCode: '70',
       isSingleTapAndPin: true,
       authorizationCode: '',
     });
-    expect(await untilAnswered(database, id)).toMatchObject({ disposition: null, attempt: 1 });
+    expect(await untilResponded(database, id)).toMatchObject({ disposition: null, attempt: 1 });
     const [job, ...others] = await jobsOf(database, id);
     expect(job?.queue).toBe('expire-pin');
     expect(others).toEqual([]);
-    expect(await trailOf(database, id)).toEqual([...SUBMITTED, ...ANSWERED, 'PIN awaiting', 'RespondedToPhone']);
+    expect(await trailOf(database, id)).toEqual([...SUBMITTED, ...RESPONDED, 'PIN awaiting', 'RespondedToPhone']);
     expect(installation.ledger).toEqual([]);
   });
 
@@ -50,7 +50,7 @@ describe.each(['type-1', 'type-2'] as const)('at a switch of %s', (type) => {
     const { database } = installation;
     const phone = installation.phone();
     const asked = await tapForPin(phone, { card, amount: '12.65' });
-    expect(asked.answer).toMatchObject({ errorCode: 65, isoResponseCode: code });
+    expect(asked.response).toMatchObject({ errorCode: 65, isoResponseCode: code });
     const first = await storedTransaction(database, asked.id);
 
     const approved = outcomeOf(await enterPin(phone, asked));
@@ -63,7 +63,7 @@ describe.each(['type-1', 'type-2'] as const)('at a switch of %s', (type) => {
     });
     expect(approved).not.toHaveProperty('pinToken');
     expect(approved).not.toHaveProperty('errorCode');
-    const second = await untilAnswered(database, asked.id);
+    const second = await untilResponded(database, asked.id);
     expect(second).toMatchObject({ attempt: 2, disposition: Disposition.Approved });
     expect(second.stan).not.toBe(first.stan);
     expect(installation.ledger.filter(({ rrn }) => rrn === second.rrn)).toMatchObject([
@@ -75,7 +75,7 @@ describe.each(['type-1', 'type-2'] as const)('at a switch of %s', (type) => {
       'ReadyToSubmitToPaymentProcessor',
       'SubmittedToPaymentProcessor',
       'PIN submitted',
-      ...ANSWERED,
+      ...RESPONDED,
       'PIN done',
       'RespondedToPhone',
     ]);
@@ -116,7 +116,7 @@ describe.each(['type-1', 'type-2'] as const)('at a switch of %s', (type) => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     const again = askedFor(asked.reading, await enterPin(phone, asked, WRONG_PIN));
-    expect(again.answer).toMatchObject({ ...WRONG, isSingleTapAndPin: true, serviceReference: asked.id });
+    expect(again.response).toMatchObject({ ...WRONG, isSingleTapAndPin: true, serviceReference: asked.id });
     expect(again.pinToken).not.toBe(asked.pinToken);
     expect(outcomeOf(await enterPin(phone, again, RIGHT_PIN)).type).toBe('Approved');
     expect(await storedTransaction(installation.database, asked.id)).toMatchObject({ attempt: 3 });
@@ -130,7 +130,7 @@ describe.each(['type-1', 'type-2'] as const)('at a switch of %s', (type) => {
     const last = outcomeOf(await enterPin(phone, asked, WRONG_PIN));
     expect(last).toMatchObject({ type: 'Declined', errorCode: 209, isoResponseCode: '75', isSingleTapAndPin: false });
     expect(last).not.toHaveProperty('pinToken');
-    expect(await untilAnswered(database, asked.id)).toMatchObject({ attempt: 4, disposition: Disposition.Declined });
+    expect(await untilResponded(database, asked.id)).toMatchObject({ attempt: 4, disposition: Disposition.Declined });
     expect((await trailOf(database, asked.id)).slice(-2)).toEqual(['PIN exhausted', 'RespondedToPhone']);
     await eventually(async () => expect(await jobsOf(database, asked.id)).toEqual([]));
   });
@@ -147,15 +147,15 @@ describe.each(['type-1', 'type-2'] as const)('at a switch of %s', (type) => {
     const phone = installation.phone();
     // 55 for every PIN.
     let asked = await tapForPin(phone, { card: 'maestro', amount: '10.55' });
-    expect(asked.answer).toMatchObject({ errorCode: 65, isoResponseCode: '55' });
+    expect(asked.response).toMatchObject({ errorCode: 65, isoResponseCode: '55' });
     for (const _try of [1, 2]) {
       asked = askedFor(asked.reading, await enterPin(phone, asked));
-      expect(asked.answer).toMatchObject(WRONG);
+      expect(asked.response).toMatchObject(WRONG);
     }
     const last = outcomeOf(await enterPin(phone, asked));
     expect(last).toMatchObject({ ...WRONG, isSingleTapAndPin: false });
     expect(last).not.toHaveProperty('pinToken');
-    const { disposition } = await untilAnswered(installation.database, asked.id);
+    const { disposition } = await untilResponded(installation.database, asked.id);
     expect(disposition).toBe(Disposition.Declined);
   });
 });

@@ -6,12 +6,12 @@ import { Disposition } from '../../src/payments/model/disposition.ts';
 import { PinState } from '../../src/payments/model/pin.ts';
 import { Status } from '../../src/payments/model/status.ts';
 import { Phone, type PinSubmission } from '../../src/tools/phone/phone.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { askedFor, enterPin, RIGHT_PIN, sealPin, tapForPin, WRONG_PIN } from '../support/pins.ts';
-import { storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
+import { storedTransaction, trailOf, untilResponded } from '../support/transactions.ts';
 
 let installation: Installation;
 beforeAll(async () => {
@@ -39,8 +39,8 @@ async function expectStillAwaited(id: string): Promise<void> {
 describe('who may submit the PIN', () => {
   test('another device may not submit the PIN: 403, and the wait continues', async () => {
     const asked = await tapForPin(installation.phone());
-    const answer = problemOf(await enterPin(installation.phone(), asked));
-    expect(answer).toMatchObject({ status: 403, errorCode: 101 });
+    const response = problemOf(await enterPin(installation.phone(), asked));
+    expect(response).toMatchObject({ status: 403, errorCode: 101 });
     await expectStillAwaited(asked.id);
   });
 
@@ -62,11 +62,11 @@ describe('who may submit the PIN', () => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     const other = installation.phone(merchant, phone.deviceInstallationId);
-    const { requestId: _its, instance: _at, ...answer } = problemOf(await enterPin(other, asked));
+    const { requestId: _its, instance: _at, ...response } = problemOf(await enterPin(other, asked));
     const unknown = { ...asked, id: randomUUID() };
-    const { requestId: _own, instance: _where, ...unknownAnswer } = problemOf(await enterPin(phone, unknown));
-    expect(answer).toMatchObject({ status: 404, errorCode: 122 });
-    expect(answer).toEqual(unknownAnswer);
+    const { requestId: _own, instance: _where, ...unknownResponse } = problemOf(await enterPin(phone, unknown));
+    expect(response).toMatchObject({ status: 404, errorCode: 122 });
+    expect(response).toEqual(unknownResponse);
     await expectStillAwaited(asked.id);
   });
 });
@@ -97,9 +97,9 @@ describe('an invalid PIN request', () => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     const asks = await authorizationsDuring(async () => {
-      const answer = problemOf(await phone.submitPin(await change(await sealPin(phone, asked))));
-      expect(answer).toMatchObject({ status: 400, errorCode: 104 });
-      expect(answer.errors?.map((error) => error.pointer)).toContain(pointer);
+      const response = problemOf(await phone.submitPin(await change(await sealPin(phone, asked))));
+      expect(response).toMatchObject({ status: 400, errorCode: 104 });
+      expect(response.errors?.map((error) => error.pointer)).toContain(pointer);
     });
     expect(asks).toBe(0);
     await expectStillAwaited(asked.id);
@@ -109,18 +109,18 @@ describe('an invalid PIN request', () => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     const withoutPin = await phone.sealReading(asked.reading);
-    const answer = problemOf(
+    const response = problemOf(
       await phone.submitPin({ ...withoutPin, transactionId: asked.id, pinToken: asked.pinToken }),
     );
-    expect(answer).toMatchObject({ status: 400, errorCode: 104, errors: [{ pointer: '/pinBlock' }] });
+    expect(response).toMatchObject({ status: 400, errorCode: 104, errors: [{ pointer: '/pinBlock' }] });
     await expectStillAwaited(asked.id);
   });
 
   test('the pinToken of another transaction is 400', async () => {
     const phone = installation.phone();
     const [asked, other] = [await tapForPin(phone), await tapForPin(phone)];
-    const answer = problemOf(await enterPin(phone, { ...asked, pinToken: other.pinToken }));
-    expect(answer).toMatchObject({ status: 400, errorCode: 104, errors: [{ pointer: '/pinToken' }] });
+    const response = problemOf(await enterPin(phone, { ...asked, pinToken: other.pinToken }));
+    expect(response).toMatchObject({ status: 400, errorCode: 104, errors: [{ pointer: '/pinToken' }] });
     await expectStillAwaited(asked.id);
     await expectStillAwaited(other.id);
   });
@@ -138,8 +138,10 @@ describe('an invalid PIN request', () => {
     const asked = await tapForPin(phone);
     const { merchantReference, values } = phone.enterPin(asked.reading, RIGHT_PIN);
     const request = await phone.sealReading({ merchantReference, values: new Map(values).set(tag, fromHex(hex)) });
-    const answer = problemOf(await phone.submitPin({ ...request, transactionId: asked.id, pinToken: asked.pinToken }));
-    expect(answer).toMatchObject({ status: 400, errorCode: 202, errors: [{ detail: TAP_REFUSALS.OTHER_TAP }] });
+    const response = problemOf(
+      await phone.submitPin({ ...request, transactionId: asked.id, pinToken: asked.pinToken }),
+    );
+    expect(response).toMatchObject({ status: 400, errorCode: 202, errors: [{ detail: TAP_REFUSALS.OTHER_TAP }] });
     await expectStillAwaited(asked.id);
   });
 
@@ -147,8 +149,8 @@ describe('an invalid PIN request', () => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     const pin = await sealPin(phone, asked);
-    const answer = problemOf(await phone.submitPin({ ...pin, paymentCardData: pin.paymentCardData.slice(0, -8) }));
-    expect(answer).toMatchObject({ status: 400, errorCode: 202 });
+    const response = problemOf(await phone.submitPin({ ...pin, paymentCardData: pin.paymentCardData.slice(0, -8) }));
+    expect(response).toMatchObject({ status: 400, errorCode: 202 });
     await expectStillAwaited(asked.id);
   });
 
@@ -156,10 +158,10 @@ describe('an invalid PIN request', () => {
     const phone = installation.phone();
     const pin = await sealPin(phone, await tapForPin(phone));
     expect(problemOf(await phone.submitPin({ ...pin, transactionId: 'nonsense' }))).toMatchObject({ status: 400 });
-    const answer = await fetch(new URL(`/transactions/${pin.transactionId}/submitPinMobile`, installation.url), {
+    const response = await fetch(new URL(`/transactions/${pin.transactionId}/submitPinMobile`, installation.url), {
       method: 'POST',
     });
-    expect(answer.status).toBe(401);
+    expect(response.status).toBe(401);
   });
 });
 
@@ -195,11 +197,11 @@ describe('simultaneous requests', () => {
     const asked = await tapForPin(phone);
     const pins = await Promise.all(Array.from({ length: 100 }, () => sealPin(phone, asked)));
     const asks = await authorizationsDuring(async () => {
-      const answers = await Promise.all(pins.map((pin) => phone.submitPin(pin)));
-      expect(answers.filter(({ status }) => status === 200).map((answer) => outcomeOf(answer).type)).toEqual([
+      const responses = await Promise.all(pins.map((pin) => phone.submitPin(pin)));
+      expect(responses.filter(({ status }) => status === 200).map((response) => outcomeOf(response).type)).toEqual([
         'Approved',
       ]);
-      expect(answers.filter(({ status }) => status === 409)).toHaveLength(99);
+      expect(responses.filter(({ status }) => status === 409)).toHaveLength(99);
     });
     expect(asks).toBe(1);
     expect(await storedTransaction(installation.database, asked.id)).toMatchObject({ attempt: 2 });
@@ -210,8 +212,8 @@ describe('simultaneous requests', () => {
     const asked = await tapForPin(phone);
     const pin = await sealPin(phone, asked);
     const asks = await authorizationsDuring(async () => {
-      const answers = await Promise.all(Array.from({ length: 100 }, () => phone.submitPin(pin)));
-      const [first, ...others] = answers.map(outcomeOf);
+      const responses = await Promise.all(Array.from({ length: 100 }, () => phone.submitPin(pin)));
+      const [first, ...others] = responses.map(outcomeOf);
       expect(first?.type).toBe('Approved');
       for (const other of others) expect(other).toEqual(first);
     });
@@ -228,7 +230,7 @@ describe('a repeated request', () => {
     const request = await phone.sealReading(tapped);
     const first = askedFor(tapped, await phone.submit(request));
     const repeated = askedFor(tapped, await phone.submit(request));
-    expect({ ...repeated.answer, pinToken: '' }).toEqual({ ...first.answer, pinToken: '' });
+    expect({ ...repeated.response, pinToken: '' }).toEqual({ ...first.response, pinToken: '' });
     expect(claimsOf(repeated.pinToken)).toMatchObject({
       ...claimsOf(first.pinToken),
       iat: expect.any(Number),
@@ -254,8 +256,8 @@ describe('a repeated request', () => {
     const first = askedFor(asked.reading, await phone.submitPin(pin));
     const asks = await authorizationsDuring(async () => {
       const { pinToken: _again, ...repeated } = outcomeOf(await phone.submitPin(pin));
-      const { pinToken: _once, ...answer } = first.answer;
-      expect(repeated).toEqual(answer);
+      const { pinToken: _once, ...response } = first.response;
+      expect(repeated).toEqual(response);
     });
     expect(asks).toBe(0);
     expect(outcomeOf(await enterPin(phone, first)).type).toBe('Approved');
@@ -265,7 +267,7 @@ describe('a repeated request', () => {
 describe('the record that the phone has its response', () => {
   /** A row whose response is not recorded yet, as for a tenth of a second, and the job that guards it meanwhile. */
   async function unrecorded(id: string): Promise<void> {
-    await untilAnswered(installation.database, id);
+    await untilResponded(installation.database, id);
     await installation.database.query('update transactions set status = $1 where id = $2', [
       Status.ResponseReceivedFromPaymentProcessor,
       id,
@@ -281,13 +283,13 @@ describe('the record that the phone has its response', () => {
     try {
       await recorder.query('begin');
       await recorder.query('update transactions set status = $1 where id = $2', [Status.RespondedToPhone, asked.id]);
-      const answer = enterPin(phone, asked);
+      const response = enterPin(phone, asked);
       await eventually(async () => {
         const { rowCount } = await database.query('select from pg_locks where not granted');
         expect(rowCount).toBeGreaterThan(0);
       });
       await recorder.query('commit');
-      expect(outcomeOf(await answer).type).toBe('Approved');
+      expect(outcomeOf(await response).type).toBe('Approved');
     } finally {
       recorder.release();
     }
@@ -297,11 +299,11 @@ describe('the record that the phone has its response', () => {
     const { database } = installation;
     const phone = installation.phone();
     // The trail of a phone that was faster than the record.
-    const answers: string[] = [];
+    const responses: string[] = [];
     for (let taps = 0; taps < 10; taps++) {
       const asked = await tapForPin(phone);
-      answers.push(outcomeOf(await enterPin(phone, asked)).type);
-      await untilAnswered(database, asked.id);
+      responses.push(outcomeOf(await enterPin(phone, asked)).type);
+      await untilResponded(database, asked.id);
       const statuses = (await trailOf(database, asked.id)).filter((entry) => !entry.startsWith('PIN'));
       expect(statuses.slice(3, 6)).toEqual([
         'ResponseReceivedFromPaymentProcessor',
@@ -309,7 +311,7 @@ describe('the record that the phone has its response', () => {
         'RequestReceived',
       ]);
     }
-    expect(new Set(answers)).toEqual(new Set(['Approved']));
+    expect(new Set(responses)).toEqual(new Set(['Approved']));
   });
 });
 
@@ -322,8 +324,8 @@ test('a device that was blocked meanwhile may not submit the PIN', async () => {
   ]);
   const withoutPin = await phone.sealReading(asked.reading); // 400 until the directory knows
   await eventually(async () => {
-    const answer = await phone.submitPin({ ...withoutPin, transactionId: asked.id, pinToken: asked.pinToken });
-    expect(problemOf(answer)).toMatchObject({ status: 403, errorCode: 139 });
+    const response = await phone.submitPin({ ...withoutPin, transactionId: asked.id, pinToken: asked.pinToken });
+    expect(problemOf(response)).toMatchObject({ status: 403, errorCode: 139 });
   });
   await expectStillAwaited(asked.id);
 });
@@ -338,18 +340,18 @@ test('a PIN block that the HSM cannot open is a wrong PIN: it counts as an attem
     const withoutPin = await phone.sealReading(asked.reading);
     const ksn = `FFFF54415000000000${left === 2 ? '01' : left === 1 ? '02' : '04'}`;
     const pin = { ...withoutPin, transactionId: asked.id, pinToken: asked.pinToken, pinBlock: '0123456789ABCDEF', ksn };
-    const phoneAnswer = await phone.submitPin(pin);
+    const phoneResponse = await phone.submitPin(pin);
     const isLast = left === 0;
-    expect(outcomeOf(phoneAnswer)).toMatchObject({
+    expect(outcomeOf(phoneResponse)).toMatchObject({
       type: 'Declined',
       errorCode: 211,
       isoResponseCode: '',
       isSingleTapAndPin: !isLast,
     });
-    if (!isLast) asked = askedFor(asked.reading, phoneAnswer);
+    if (!isLast) asked = askedFor(asked.reading, phoneResponse);
   }
   expect(installation.asked.authorizations).toBe(authorizations);
-  expect(await untilAnswered(database, asked.id)).toMatchObject({ disposition: Disposition.Declined, attempt: 4 });
+  expect(await untilResponded(database, asked.id)).toMatchObject({ disposition: Disposition.Declined, attempt: 4 });
 });
 
 function claimsOf(token: string): Record<string, unknown> {

@@ -4,11 +4,11 @@ import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/demo-key.ts';
 import { encodePinBlock, parsePin } from '../../src/codecs/crypto/pin-block.ts';
 import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 import { Phone } from '../../src/tools/phone/phone.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { askedFor, RIGHT_PIN, tapForPin, WRONG_PIN } from '../support/pins.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
 import { everythingStored, type SecretMark, secretsIn } from '../support/secrets.ts';
 
 const PIN_BLOCK = 0xdf8a11;
@@ -42,7 +42,7 @@ test('PIN blocks, taken through every path of the PIN step, are in no log line, 
   const { database } = installation;
   const gateway = await GatewayProcess.start(installation, 'all', { LOG_LEVEL: 'trace' });
   const phone = new Phone(installation.profile('coffee', gateway.url));
-  const answers: unknown[] = [];
+  const responses: unknown[] = [];
   const marks: SecretMark[] = [];
   const submit = async (asked: Awaited<ReturnType<typeof tapForPin>>, pin: string, where: 'sealed' | 'body') => {
     const reading = phone.enterPin(asked.reading, pin);
@@ -50,9 +50,14 @@ test('PIN blocks, taken through every path of the PIN step, are in no log line, 
     marks.push(...(await marksOf(pin, block, ksn)));
     const request = await phone.sealReading(where === 'sealed' ? reading : asked.reading);
     const inBody = where === 'body' && { pinBlock: toHex(block), ksn: toHex(ksn) };
-    const answer = await phone.submitPin({ ...request, ...inBody, transactionId: asked.id, pinToken: asked.pinToken });
-    answers.push(answer);
-    return answer;
+    const response = await phone.submitPin({
+      ...request,
+      ...inBody,
+      transactionId: asked.id,
+      pinToken: asked.pinToken,
+    });
+    responses.push(response);
+    return response;
   };
 
   const asked = await tapForPin(phone);
@@ -62,11 +67,11 @@ test('PIN blocks, taken through every path of the PIN step, are in no log line, 
   problemOf(await submit(again, RIGHT_PIN, 'sealed'));
   const first = phone.enterPin(phone.read({ amount: '10.69', currency: 'ZAR' }), RIGHT_PIN);
   marks.push(...(await marksOf(RIGHT_PIN, first.values.get(PIN_BLOCK)!, first.values.get(KSN)!)));
-  const firstAnswer = phone.submit(await phone.sealReading(first));
+  const firstResponse = phone.submit(await phone.sealReading(first));
 
   // While the switch has the request, and after everything has come to rest.
   const stored = await everythingStored(database);
-  answers.push(await firstAnswer);
+  responses.push(await firstResponse);
   await eventually(async () => {
     const { rowCount } = await database.query('select from transactions where disposition = 5');
     expect(rowCount).toBe(1);
@@ -77,7 +82,7 @@ test('PIN blocks, taken through every path of the PIN step, are in no log line, 
   expect(gateway.output).toContain('submitPinMobile');
   expect(storedInTheEnd).toContain('411111******1111');
   expect(secretsIn(toHex(encodePinBlock(0, parsePin(RIGHT_PIN), PAN)), marks)).not.toEqual([]);
-  for (const text of [gateway.output, stored, storedInTheEnd, JSON.stringify(answers)]) {
+  for (const text of [gateway.output, stored, storedInTheEnd, JSON.stringify(responses)]) {
     expect(secretsIn(text, marks)).toEqual([]);
   }
 });

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { TAP_REFUSALS } from '../../src/basics/errors.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
-import type { PhoneAnswer, PhoneTap } from '../../src/tools/phone/phone.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
+import type { PhoneResponse, PhoneTap } from '../../src/tools/phone/phone.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { askedFor, enterPin, RIGHT_PIN, WRONG_PIN } from '../support/pins.ts';
-import { storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
+import { storedTransaction, trailOf, untilResponded } from '../support/transactions.ts';
 
 const CVM_RESULTS = 0x9f34;
 const KSN = 0xdf8a12;
@@ -25,7 +25,7 @@ describe.each(['type-1', 'type-2'] as const)('a PIN with the first tap, at a swi
     pin: string,
     tap: Partial<PhoneTap> = {},
     tamper: (values: Map<number, Uint8Array>) => void = () => {},
-  ): Promise<PhoneAnswer> {
+  ): Promise<PhoneResponse> {
     const phone = installation.phone();
     const { merchantReference, values } = phone.enterPin(phone.read({ amount: '50.05', currency: 'ZAR', ...tap }), pin);
     const tampered = new Map(values);
@@ -34,10 +34,10 @@ describe.each(['type-1', 'type-2'] as const)('a PIN with the first tap, at a swi
   }
 
   test('is sent in the first message and approved', async () => {
-    const answer = outcomeOf(await tapWithPin(RIGHT_PIN));
-    expect(answer).toMatchObject({ type: 'Approved', isSingleTapAndPin: false });
-    expect(await untilAnswered(installation.database, answer.serviceReference)).toMatchObject({ attempt: 1 });
-    expect(await trailOf(installation.database, answer.serviceReference)).toEqual([
+    const response = outcomeOf(await tapWithPin(RIGHT_PIN));
+    expect(response).toMatchObject({ type: 'Approved', isSingleTapAndPin: false });
+    expect(await untilResponded(installation.database, response.serviceReference)).toMatchObject({ attempt: 1 });
+    expect(await trailOf(installation.database, response.serviceReference)).toEqual([
       'RequestReceived',
       'ReadyToSubmitToPaymentProcessor',
       'SubmittedToPaymentProcessor',
@@ -53,15 +53,15 @@ describe.each(['type-1', 'type-2'] as const)('a PIN with the first tap, at a swi
     const reading = phone.read({ amount: '50.05', currency: 'ZAR', card: 'mastercard' });
     const wrong = await phone.sealReading(phone.enterPin(reading, WRONG_PIN));
     const asked = askedFor(reading, await phone.submit(wrong));
-    expect(asked.answer).toMatchObject({ type: 'Declined', errorCode: 211, isoResponseCode: '55' });
+    expect(asked.response).toMatchObject({ type: 'Declined', errorCode: 211, isoResponseCode: '55' });
     expect(outcomeOf(await enterPin(phone, asked)).type).toBe('Approved');
   });
 
   test('a tap with its PIN whose approval never arrives is reversed like any other', async () => {
-    const answer = outcomeOf(await tapWithPin(RIGHT_PIN, { amount: '10.69', card: 'amex' }));
-    expect(answer).toMatchObject({ type: 'Indeterminate', errorCode: 203, isSingleTapAndPin: false });
+    const response = outcomeOf(await tapWithPin(RIGHT_PIN, { amount: '10.69', card: 'amex' }));
+    expect(response).toMatchObject({ type: 'Indeterminate', errorCode: 203, isSingleTapAndPin: false });
     await eventually(async () => {
-      const { disposition } = await storedTransaction(installation.database, answer.serviceReference);
+      const { disposition } = await storedTransaction(installation.database, response.serviceReference);
       expect(disposition).toBe(Disposition.Voided);
     });
   });
@@ -69,15 +69,15 @@ describe.each(['type-1', 'type-2'] as const)('a PIN with the first tap, at a swi
   test('a PIN without 9F34 saying so is refused, and nothing is sent', async () => {
     const { authorizations } = installation.asked;
     const noCvm = (values: Map<number, Uint8Array>) => void values.set(CVM_RESULTS, Uint8Array.of(0x1f, 0x03, 0x02));
-    const answer = problemOf(await tapWithPin(RIGHT_PIN, {}, noCvm));
-    expect(answer).toMatchObject({ status: 400, errorCode: 202, errors: [{ detail: TAP_REFUSALS.PIN_UNEXPECTED }] });
+    const response = problemOf(await tapWithPin(RIGHT_PIN, {}, noCvm));
+    expect(response).toMatchObject({ status: 400, errorCode: 202, errors: [{ detail: TAP_REFUSALS.PIN_UNEXPECTED }] });
     expect(installation.asked.authorizations).toBe(authorizations);
   });
 
   test('a PIN without its key serial number is refused, and nothing is sent', async () => {
     const { authorizations } = installation.asked;
-    const answer = problemOf(await tapWithPin(RIGHT_PIN, {}, (values) => values.delete(KSN)));
-    expect(answer).toMatchObject({ status: 400, errorCode: 202, errors: [{ detail: TAP_REFUSALS.PIN_MALFORMED }] });
+    const response = problemOf(await tapWithPin(RIGHT_PIN, {}, (values) => values.delete(KSN)));
+    expect(response).toMatchObject({ status: 400, errorCode: 202, errors: [{ detail: TAP_REFUSALS.PIN_MALFORMED }] });
     expect(installation.asked.authorizations).toBe(authorizations);
   });
 
@@ -86,8 +86,12 @@ describe.each(['type-1', 'type-2'] as const)('a PIN with the first tap, at a swi
     try {
       const { authorizations } = installation.asked;
       await eventually(async () => {
-        const answer = problemOf(await tapWithPin(RIGHT_PIN));
-        expect(answer).toMatchObject({ status: 400, errorCode: 202, errors: [{ detail: TAP_REFUSALS.PIN_NOT_TAKEN }] });
+        const response = problemOf(await tapWithPin(RIGHT_PIN));
+        expect(response).toMatchObject({
+          status: 400,
+          errorCode: 202,
+          errors: [{ detail: TAP_REFUSALS.PIN_NOT_TAKEN }],
+        });
       });
       expect(installation.asked.authorizations - authorizations).toBeLessThan(RETRIED);
       const declined = outcomeOf(await installation.phone().tap({ amount: '50.05', currency: 'ZAR' }));

@@ -1,10 +1,10 @@
 import { connect, createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { ScriptedSwitch } from '../support/scripted-switch.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
 
@@ -21,14 +21,14 @@ test('a process without a session at the switch hands its taps to one that has i
   await eventually(async () => expect(outcomeOf(await phone()).type).toBe('Approved'));
   const before = installation.ledger.length;
   // Each phone has its own connection, and the primary passes each connection to the next process.
-  const answers = await Promise.all(Array.from({ length: 40 }, phone));
-  expect(new Set(answers.map((answer) => outcomeOf(answer).type))).toEqual(new Set(['Approved']));
+  const responses = await Promise.all(Array.from({ length: 40 }, phone));
+  expect(new Set(responses.map((response) => outcomeOf(response).type))).toEqual(new Set(['Approved']));
   expect(installation.ledger.length - before).toBe(40);
   expect(await readinessOf(url)).toMatchObject({ status: 'ok', switches: { '1 1': 'ready' } });
-  const { answered } = await installation.switchStats(url);
-  expect(answered).toBeGreaterThanOrEqual(41);
+  const { responded } = await installation.switchStats(url);
+  expect(responded).toBeGreaterThanOrEqual(41);
   const metrics = await (await fetch(new URL('/metrics', url))).text();
-  expect(metrics).toContain(`tapwire_switch_answered_total{acquirer="1",processor="1",type="type-1"} ${answered}`);
+  expect(metrics).toContain(`tapwire_switch_responded_total{acquirer="1",processor="1",type="type-1"} ${responded}`);
   for (const process of [1, 2]) expect(metrics).toContain(`process_resident_memory_bytes{process="${process}"}`);
   expect(metrics.match(/^tapwire_needs_review 0$/gm)).toHaveLength(1);
   await expectInvariants(installation);
@@ -47,8 +47,8 @@ test('a switch that connects to the gateway reaches one process, and the taps of
     const phone = () => dialled.phoneAt(url).tap({ amount: '10.00', currency: 'ZAR' });
     // The process without a connection learns from the database that the other one has signed on.
     await eventually(async () => {
-      const answers = await Promise.all(Array.from({ length: 20 }, phone));
-      expect(new Set(answers.map((answer) => outcomeOf(answer).type))).toEqual(new Set(['Approved']));
+      const responses = await Promise.all(Array.from({ length: 20 }, phone));
+      expect(new Set(responses.map((response) => outcomeOf(response).type))).toEqual(new Set(['Approved']));
     });
     socket.destroy();
   } finally {

@@ -12,12 +12,12 @@ import { freshSampleKeys } from '../../src/kits/reader-kit/sample-keys.ts';
 import type { TapRequest } from '../../src/payments/ports/switch-ports.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { Phone, signMerchantToken, type TapReading } from '../../src/tools/phone/phone.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { RIGHT_PIN } from '../support/pins.ts';
 import { request } from '../support/requests.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
 import { storedTransactions } from '../support/transactions.ts';
 
 const TAP = { amount: '10.00', currency: 'ZAR' } as const;
@@ -113,8 +113,8 @@ describe('a tap whose card data are of another format than its profile', () => {
     ['apple-ttp', 'apple-ttp EC_v1', 'dukpt'],
   ])('is refused: %s is expected', async (_expected, profile, sent) => {
     const [reader] = await readersOf(sent);
-    const answer = await new PhoneWithReader(reader!, profile).tap(TAP);
-    expect(problemOf(answer)).toMatchObject({ status: 400, errorCode: 202 });
+    const response = await new PhoneWithReader(reader!, profile).tap(TAP);
+    expect(problemOf(response)).toMatchObject({ status: 400, errorCode: 202 });
   });
 });
 
@@ -134,8 +134,8 @@ describe('a profile', () => {
     );
     const phone = new PhoneWithReader(reader!, 'old');
     const taken = async () => {
-      const answer = await phone.tap(TAP);
-      return [answer.status, JSON.stringify(answer.body).includes('reader format')];
+      const response = await phone.tap(TAP);
+      return [response.status, JSON.stringify(response.body).includes('reader format')];
     };
     await expect.poll(taken).toEqual([500, true]);
     expect((await storedTransactions(installation.database)).at(-1)).toMatchObject({ status: 'ErrorFindingConfig' });

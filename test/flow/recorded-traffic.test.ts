@@ -24,11 +24,11 @@ test('the payments of a processor are printed masked, and a simulated switch can
   });
   expect(output).not.toContain(Buffer.from('4111111111111111').toString('hex').toUpperCase());
   const processor = type1 as unknown as Processor;
-  const answers = readRecording(output, processor, processor.exampleConfig);
-  expect(answers.map(({ amountMinor, scenario }) => [amountMinor, scenario])).toEqual([
-    [10_00, { kind: 'answer', responseCode: '00' }],
-    [10_51, { kind: 'answer', responseCode: '51' }],
-    [20_54, { kind: 'answer', responseCode: '54' }],
+  const responses = readRecording(output, processor, processor.exampleConfig);
+  expect(responses.map(({ amountMinor, scenario }) => [amountMinor, scenario])).toEqual([
+    [10_00, { kind: 'response', responseCode: '00' }],
+    [10_51, { kind: 'response', responseCode: '51' }],
+    [20_54, { kind: 'response', responseCode: '54' }],
   ]);
 });
 

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { RefundAnswer, VoidAnswer } from '../../schemas/refund.ts';
+import type { RefundResponse, VoidResponse } from '../../schemas/refund.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { VoidState } from '../../src/payments/model/transaction.ts';
 import { verifyLedger } from '../../src/tools/ledger/verify-ledger.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants, expectSoundStates } from '../support/invariants.ts';
 import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
-import { letTimePass, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
+import { letTimePass, storedTransaction, trailOf, untilResponded } from '../support/transactions.ts';
 import { Backend, untilReported } from '../webhooks/backend.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
@@ -36,17 +36,17 @@ describe('an integrator is notified', () => {
   ])('an integrator is notified of a refund of %s that was %s', async (amount, disposition) => {
     const sale = await sellApproved(installation, '100.00');
     const { body } = await refundSale(installation, sale, refundOf(amount));
-    const { serviceReference, merchantReference } = body as RefundAnswer;
+    const { serviceReference, merchantReference } = body as RefundResponse;
     expect(await untilReported(receiver, secret, serviceReference)).toMatchObject([
       { type: 'refund.completed', disposition, merchantReference, amount: Number(amount), sequence: 1 },
     ]);
-    await untilAnswered(installation.database, serviceReference);
+    await untilResponded(installation.database, serviceReference);
     await expectInvariants(installation);
   });
 
   test('an integrator is notified of a sale when it is Voided, and not of the void', async () => {
     const sale = await sellApproved(installation, '100.00');
-    const { serviceReference } = (await voidSale(installation, sale)).body as VoidAnswer;
+    const { serviceReference } = (await voidSale(installation, sale)).body as VoidResponse;
     expect(await untilReported(receiver, secret, sale, 2)).toMatchObject([
       { type: 'transaction.completed', disposition: 'Approved', sequence: 1 },
       { type: 'transaction.voided', disposition: 'Voided', amount: 100, sequence: 2 },
@@ -71,7 +71,7 @@ describe('an integrator is notified', () => {
     };
     const sale = await sellApproved(installation, '100.00');
     const { body } = await refundSale(installation, sale, refundOf('40.00'));
-    await untilAnswered(database, (body as RefundAnswer).serviceReference);
+    await untilResponded(database, (body as RefundResponse).serviceReference);
     await database.query('update transactions set refunded_minor = 3000 where id = $1', [sale]);
     expect(await check()).toEqual(['3000 is reserved, and its refunds keep 4000']);
     await database.query('update transactions set refunded_minor = 4000, approved_minor = 1000 where id = $1', [sale]);
@@ -98,7 +98,7 @@ describe('of a sale that was approved in part', () => {
       status: 409,
       body: { errorCode: 213 },
     });
-    await untilAnswered(installation.database, (all.body as RefundAnswer).serviceReference);
+    await untilResponded(installation.database, (all.body as RefundResponse).serviceReference);
     await expectInvariants(installation);
   });
 
@@ -117,7 +117,7 @@ test('while the switch cannot be reached a refund is UnableToGoOnline and reserv
   const { database } = installation;
   const phone = installation.phone();
   const { serviceReference: sale } = outcomeOf(await phone.tap({ amount: '100.00', currency: 'ZAR' }));
-  await untilAnswered(database, sale);
+  await untilResponded(database, sale);
   const other = await sellApproved(installation, '100.00');
   await installation.startOutage();
   expect((await voidSale(installation, other)).status).toBe(202);
@@ -125,14 +125,14 @@ test('while the switch cannot be reached a refund is UnableToGoOnline and reserv
   const { status, body } = await refundSale(installation, sale, asked);
   expect(status).toBe(200);
   expect(body).toMatchObject({ type: 'UnableToGoOnline', errorCode: 210, isoResponseCode: '', authorizationCode: '' });
-  const { serviceReference } = body as RefundAnswer;
+  const { serviceReference } = body as RefundResponse;
   expect(await storedSale(database, sale)).toMatchObject({ refundedMinor: 0 });
   expect(await storedSale(database, other)).toMatchObject({
     disposition: Disposition.Approved,
     voidState: VoidState.asked,
   });
   expect((await refundSale(installation, sale, asked)).body).toEqual(body);
-  await untilAnswered(database, serviceReference);
+  await untilResponded(database, serviceReference);
   expect(await trailOf(database, serviceReference)).toEqual([
     'RequestReceived',
     'ReadyToSubmitToPaymentProcessor',

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { RefundAnswer } from '../../schemas/refund.ts';
-import { outcomeOf } from '../support/answers.ts';
+import type { RefundResponse } from '../../schemas/refund.ts';
 import { eventually } from '../support/eventually.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';
 import { expectInvariants, expectSoundStates } from '../support/invariants.ts';
 import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
-import { jobsOf, letTimePass, storedTransactions, trailOf, untilAnswered } from '../support/transactions.ts';
+import { outcomeOf } from '../support/responses.ts';
+import { jobsOf, letTimePass, storedTransactions, trailOf, untilResponded } from '../support/transactions.ts';
 
 let installation: Installation;
 let worker: StartedGateway;
@@ -17,8 +17,8 @@ beforeAll(async () => {
   worker = await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
   // An api process looks for workers every two seconds.
   await eventually(async () => {
-    const answer = outcomeOf(await installation.phone().tap({ amount: '1.00', currency: 'ZAR' }));
-    expect(answer.type).toBe('Approved');
+    const response = outcomeOf(await installation.phone().tap({ amount: '1.00', currency: 'ZAR' }));
+    expect(response.type).toBe('Approved');
   });
   sale = await sellApproved(installation, '100.00');
 });
@@ -33,8 +33,8 @@ test.each([
   const { database } = installation;
   const { status, body } = await refundSale(installation, sale, { amount, refundReference: randomUUID() });
   expect({ status, body }).toMatchObject({ status: 200, body: { type, isoResponseCode } });
-  const { serviceReference } = body as RefundAnswer;
-  await untilAnswered(database, serviceReference);
+  const { serviceReference } = body as RefundResponse;
+  await untilResponded(database, serviceReference);
   expect(await trailOf(database, serviceReference)).toEqual([
     'RequestReceived',
     'ReadyToSubmitToPaymentProcessor',
@@ -59,7 +59,7 @@ test('without a worker a refund keeps its reservation as long as it waits, and i
   const { database } = installation;
   await worker.stop();
   const { authorizations } = installation.asked;
-  const answer = refundSale(installation, sale, { amount: '20.00', refundReference: randomUUID() });
+  const response = refundSale(installation, sale, { amount: '20.00', refundReference: randomUUID() });
   await eventually(async () => expect(await storedSale(database, sale)).toMatchObject({ refundedMinor: 3_000 }));
   const id = await newest();
   await expectSoundStates(database);
@@ -68,10 +68,10 @@ test('without a worker a refund keeps its reservation as long as it waits, and i
   expect(rows).toEqual([{ sealed_card: null, handover: null }]);
   await letTimePass(database, id, 60);
   const other = await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
-  expect(await answer).toMatchObject({ status: 200, body: { type: 'UnableToGoOnline', errorCode: 210 } });
+  expect(await response).toMatchObject({ status: 200, body: { type: 'UnableToGoOnline', errorCode: 210 } });
   expect(await storedSale(database, sale)).toMatchObject({ refundedMinor: 1_000 });
   expect(installation.asked.authorizations).toBe(authorizations);
-  await untilAnswered(database, id);
+  await untilResponded(database, id);
   await expectInvariants(installation);
   await other.stop();
 });
@@ -79,7 +79,7 @@ test('without a worker a refund keeps its reservation as long as it waits, and i
 test('a refund whose worker is killed during its request is Indeterminate, and keeps its reservation until it is reversed', async () => {
   const { database } = installation;
   const killed = await GatewayProcess.start(installation, 'worker');
-  const answer = refundSale(installation, sale, { amount: '20.69', refundReference: randomUUID() });
+  const response = refundSale(installation, sale, { amount: '20.69', refundReference: randomUUID() });
   const id = await eventually(async () => {
     const found = (await storedTransactions(database)).at(-1)!;
     expect(found.status).toBe('SubmittedToPaymentProcessor');
@@ -89,7 +89,7 @@ test('a refund whose worker is killed during its request is Indeterminate, and k
   await killed.kill('SIGKILL');
   await expectSoundStates(database);
   const other = await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
-  expect(await answer).toMatchObject({ status: 200, body: { type: 'Indeterminate', serviceReference: id } });
+  expect(await response).toMatchObject({ status: 200, body: { type: 'Indeterminate', serviceReference: id } });
   expect(await storedSale(database, sale)).toMatchObject({ refundedMinor: 1_000 + 2_069 });
   await letTimePass(database, id, 90); // until its reversal may use another connection
   await eventually(async () => {

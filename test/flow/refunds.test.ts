@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { RefundAnswer } from '../../schemas/refund.ts';
+import type { RefundResponse } from '../../schemas/refund.ts';
 import { SAMPLE_CARDS } from '../../src/card/sample-tap.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { signMerchantToken } from '../../src/tools/phone/phone.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { everythingStored, secretsIn } from '../support/secrets.ts';
-import { jobsOf, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
+import { jobsOf, storedTransaction, trailOf, untilResponded } from '../support/transactions.ts';
 
 let installation: Installation;
 beforeAll(async () => {
@@ -63,8 +63,8 @@ describe('a refund', () => {
     const refundReference = randomUUID();
     const { status, body } = await refund(sale, { amount: '40.00', refundReference });
     expect(status).toBe(200);
-    const answer = body as RefundAnswer;
-    expect(answer).toMatchObject({
+    const response = body as RefundResponse;
+    expect(response).toMatchObject({
       originalTransactionId: sale,
       type: 'Approved',
       amount: 4_000,
@@ -74,28 +74,28 @@ describe('a refund', () => {
       isoResponseCode: '00',
       paymentProviderReference: expect.stringMatching(/^\d{12}$/),
     });
-    expect(answer.errorCode).toBeUndefined();
+    expect(response.errorCode).toBeUndefined();
     const { database } = installation;
-    await untilAnswered(database, answer.serviceReference);
-    expect(await trailOf(database, answer.serviceReference)).toEqual([
+    await untilResponded(database, response.serviceReference);
+    expect(await trailOf(database, response.serviceReference)).toEqual([
       ...SUBMITTED,
       'ResponseReceivedFromPaymentProcessor',
       'RespondedToPhone',
     ]);
-    expect(await bookedFor(answer.serviceReference)).toMatchObject({
+    expect(await bookedFor(response.serviceReference)).toMatchObject({
       kind: 'refund',
       state: 'approved',
       approvedMinor: 4_000,
     });
     expect(await bookedFor(sale)).toMatchObject({ kind: 'sale', state: 'approved', approvedMinor: 10_000 });
     expect(await stored(sale)).toMatchObject({ disposition: Disposition.Approved, refundedMinor: 4_000 });
-    expect(await jobsOf(database, answer.serviceReference)).toEqual([]);
+    expect(await jobsOf(database, response.serviceReference)).toEqual([]);
   });
 
   test('is shown with its type and its sale', async () => {
     const sale = await sell();
     const { body } = await refund(sale, { amount: 12, refundReference: randomUUID() });
-    const { serviceReference } = body as RefundAnswer;
+    const { serviceReference } = body as RefundResponse;
     const headers = { 'x-api-key': await installation.apiKey() };
     const shown = await fetch(new URL(`/transactions/${serviceReference}`, installation.url), { headers });
     expect(await shown.json()).toMatchObject({
@@ -123,10 +123,10 @@ describe('a refund', () => {
     const sale = await sell();
     const before = installation.ledger.filter(({ kind }) => kind === 'refund').length;
     const asked = Array.from({ length: 8 }, () => refund(sale, { amount: '60.00', refundReference: randomUUID() }));
-    const answers = await Promise.all(asked);
-    const statuses = answers.map(({ status }) => status).sort();
+    const responses = await Promise.all(asked);
+    const statuses = responses.map(({ status }) => status).sort();
     expect(statuses).toEqual([200, 409, 409, 409, 409, 409, 409, 409]);
-    const won = answers.find(({ status }) => status === 200)!.body as RefundAnswer;
+    const won = responses.find(({ status }) => status === 200)!.body as RefundResponse;
     expect(await bookedFor(won.serviceReference)).toMatchObject({ kind: 'refund', state: 'approved' });
     expect(installation.ledger.filter(({ kind }) => kind === 'refund')).toHaveLength(before + 1);
     expect(await stored(sale)).toMatchObject({ refundedMinor: 6_000 });
@@ -148,15 +148,15 @@ describe('a refund', () => {
   test('a refund to which the switch does not respond keeps its reservation until its reversal is acknowledged', async () => {
     const sale = await sell();
     const { body } = await refund(sale, { amount: '99.69', refundReference: randomUUID() });
-    const { serviceReference, ...answer } = body as RefundAnswer;
-    expect(answer).toMatchObject({ type: 'Indeterminate', errorCode: 203, isoResponseCode: '' });
+    const { serviceReference, ...response } = body as RefundResponse;
+    expect(response).toMatchObject({ type: 'Indeterminate', errorCode: 203, isoResponseCode: '' });
     await eventually(async () =>
       expect(await stored(serviceReference)).toMatchObject({ disposition: Disposition.Voided }),
     );
     expect(await stored(sale)).toMatchObject({ disposition: Disposition.Approved, refundedMinor: 0 });
     expect(await bookedFor(serviceReference)).toMatchObject({ kind: 'refund', state: 'reversed' });
     expect(await bookedFor(sale)).toMatchObject({ kind: 'sale', state: 'approved' });
-    await untilAnswered(installation.database, serviceReference);
+    await untilResponded(installation.database, serviceReference);
   });
 
   test('is refused for the remaining amount while another one is uncertain', async () => {
@@ -165,9 +165,9 @@ describe('a refund', () => {
     await eventually(async () => expect(await stored(sale)).toMatchObject({ refundedMinor: 9_069 }));
     const over = await refund(sale, { amount: '10.00', refundReference: randomUUID() });
     expect(over).toMatchObject({ status: 409, body: { errorCode: 213 } });
-    const { serviceReference } = (await uncertain).body as RefundAnswer;
+    const { serviceReference } = (await uncertain).body as RefundResponse;
     await eventually(async () => expect(await stored(sale)).toMatchObject({ refundedMinor: 0 }));
-    await untilAnswered(installation.database, serviceReference);
+    await untilResponded(installation.database, serviceReference);
   });
 });
 
@@ -186,9 +186,9 @@ describe('a refund under a used reference', () => {
   test('many times at once is one refund', async () => {
     const sale = await sell();
     const body = { amount: '20.00', refundReference: randomUUID() };
-    const answers = await Promise.all(Array.from({ length: 6 }, () => refund(sale, body)));
-    const ids = new Set(answers.map((answer) => (answer.body as RefundAnswer).serviceReference));
-    expect(answers.map(({ status }) => status)).toEqual(Array(6).fill(200));
+    const responses = await Promise.all(Array.from({ length: 6 }, () => refund(sale, body)));
+    const ids = new Set(responses.map((response) => (response.body as RefundResponse).serviceReference));
+    expect(responses.map(({ status }) => status)).toEqual(Array(6).fill(200));
     expect(ids.size).toBe(1);
     expect(await stored(sale)).toMatchObject({ refundedMinor: 2_000 });
   });
@@ -201,8 +201,8 @@ describe('a refund under a used reference', () => {
     const refundReference = randomUUID();
     await refund(sale, { amount: '20.00', refundReference });
     const [asked, , amount] = choose(sale, other);
-    const answer = await refund(asked, { amount, refundReference });
-    expect(answer).toMatchObject({ status: 409, body: { errorCode: 124 } });
+    const response = await refund(asked, { amount, refundReference });
+    expect(response).toMatchObject({ status: 409, body: { errorCode: 124 } });
     expect(await stored(other)).toMatchObject({ refundedMinor: 0 });
   });
 
@@ -210,30 +210,30 @@ describe('a refund under a used reference', () => {
     const merchantReference = randomUUID();
     const tap = { amount: '50.00', currency: 'ZAR', merchantReference };
     const { serviceReference } = outcomeOf(await installation.phone().tap(tap));
-    const answer = await refund(serviceReference, { amount: '1.00', refundReference: merchantReference });
-    expect(answer).toMatchObject({ status: 409, body: { errorCode: 124 } });
+    const response = await refund(serviceReference, { amount: '1.00', refundReference: merchantReference });
+    expect(response).toMatchObject({ status: 409, body: { errorCode: 124 } });
   });
 });
 
 describe('a refund is refused', () => {
   test.each([
     ['declined', '10.51', Disposition.Declined, 134],
-    ['never answered, and Voided', '10.69', Disposition.Voided, 213],
+    ['without a response, and Voided', '10.69', Disposition.Voided, 213],
   ])('a refund is refused for a sale that was %s', async (_what, amount, disposition, errorCode) => {
     const tap = outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR' }));
     await eventually(async () => expect(await stored(tap.serviceReference)).toMatchObject({ disposition }));
-    const answer = await refund(tap.serviceReference, { amount: '1.00', refundReference: randomUUID() });
-    expect(answer.status).toBe(409);
-    expect(answer.body).toMatchObject({ errorCode });
-    await untilAnswered(installation.database, tap.serviceReference);
+    const response = await refund(tap.serviceReference, { amount: '1.00', refundReference: randomUUID() });
+    expect(response.status).toBe(409);
+    expect(response.body).toMatchObject({ errorCode });
+    await untilResponded(installation.database, tap.serviceReference);
   });
 
   test('a refund is refused for a refund', async () => {
     const sale = await sell();
     const { body } = await refund(sale, { amount: '20.00', refundReference: randomUUID() });
-    const { serviceReference } = body as RefundAnswer;
-    const answer = await refund(serviceReference, { amount: '1.00', refundReference: randomUUID() });
-    expect(answer).toMatchObject({ status: 409, body: { errorCode: 134 } });
+    const { serviceReference } = body as RefundResponse;
+    const response = await refund(serviceReference, { amount: '1.00', refundReference: randomUUID() });
+    expect(response).toMatchObject({ status: 409, body: { errorCode: 134 } });
   });
 
   test.each([
@@ -244,10 +244,10 @@ describe('a refund is refused', () => {
     ['no decimal text', '1e2', /./],
     ['nothing', undefined, /./],
   ])('a refund is refused with 400 for an amount that is %s', async (_what, amount, text) => {
-    const answer = await refund(await sell('10.00'), { amount, refundReference: randomUUID() });
+    const response = await refund(await sell('10.00'), { amount, refundReference: randomUUID() });
     const errors = [{ pointer: '/amount', detail: expect.stringMatching(text) }];
-    expect(answer).toMatchObject({ status: 400, body: { errorCode: 104, errors } });
-    expect(JSON.stringify(answer.body)).not.toMatch(/[A-Z]{3,}_[A-Z]/);
+    expect(response).toMatchObject({ status: 400, body: { errorCode: 104, errors } });
+    expect(JSON.stringify(response.body)).not.toMatch(/[A-Z]{3,}_[A-Z]/);
   });
 
   test("a refund is refused with 404 for another tenant's sale, and an unknown one", async () => {
@@ -261,10 +261,10 @@ describe('a refund is refused', () => {
   });
 });
 
-test('refunds leave no card number in a table, a job, a log line or an answer', async () => {
+test('refunds leave no card number in a table, a job, a log line or a response', async () => {
   const { database, logLines } = installation;
   const sale = await sell();
-  const answers = [
+  const responses = [
     await refund(sale, { amount: '10.00', refundReference: randomUUID() }),
     await refund(
       sale,
@@ -280,6 +280,6 @@ test('refunds leave no card number in a table, a job, a log line or an answer', 
   const stored = await everythingStored(database);
   expect(stored).toContain(`${pan.slice(0, 6)}******${pan.slice(-4)}`);
   expect(secretsIn(stored, marks), 'database').toEqual([]);
-  expect(secretsIn(JSON.stringify(answers.map(({ body }) => body)), marks), 'answers').toEqual([]);
+  expect(secretsIn(JSON.stringify(responses.map(({ body }) => body)), marks), 'responses').toEqual([]);
   expect(secretsIn(JSON.stringify(logLines), marks), 'log').toEqual([]);
 });

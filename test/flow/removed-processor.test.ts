@@ -22,9 +22,9 @@ test('a sale whose processor was removed is neither voided nor refunded, and the
   const { rows } = await database.query<{ id: number }>('select id from processors where acquirer_id = 1');
   const path = `/acquirers/1/processors/${rows[0]!.id}`;
   const removed = await eventually(async () => {
-    const answer = await request(installation.url, path, { method: 'DELETE', headers });
-    expect(answer.status).toBe(204);
-    return answer;
+    const response = await request(installation.url, path, { method: 'DELETE', headers });
+    expect(response.status).toBe(204);
+    return response;
   });
   expect(removed.headers.get('x-stranded-sales')).toBe('2');
   const event = await database.query(

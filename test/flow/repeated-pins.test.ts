@@ -3,11 +3,11 @@ import { READER_TAGS } from '../../schemas/card-data.ts';
 import { TAP_REFUSALS } from '../../src/basics/errors.ts';
 import { toHex } from '../../src/codecs/bytes/hex.ts';
 import { PinState } from '../../src/payments/model/pin.ts';
-import type { Phone, PhoneAnswer, TapReading } from '../../src/tools/phone/phone.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
+import type { Phone, PhoneResponse, TapReading } from '../../src/tools/phone/phone.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { type AskedForPin, askedFor, enterPin, RIGHT_PIN, tapForPin, WRONG_PIN } from '../support/pins.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
 
 /** A PIN block is accepted once: a client that has seen one must not be able to submit it for another tap. */
 const KEPT = [READER_TAGS.pinBlock, READER_TAGS.ksn];
@@ -30,7 +30,7 @@ async function submit(
   { id: transactionId, pinToken }: AskedForPin,
   entered: TapReading,
   form: Form,
-): Promise<PhoneAnswer> {
+): Promise<PhoneResponse> {
   if (form === 'sealed') return phone.submitPin({ ...(await phone.sealReading(entered)), transactionId, pinToken });
   const [pinBlock, ksn] = KEPT.map((tag) => toHex(entered.values.get(tag)!)) as [string, string];
   return phone.submitPin({
@@ -76,8 +76,8 @@ describe.each(FORMS)('a PIN block that is %s', (form) => {
     const other = installation.phone(merchant);
     const second = await tapForPin(other);
     const asked = installation.asked.authorizations;
-    const answer = await submit(other, second, withBlockOf(second.reading, entered), form);
-    expect(problemOf(answer)).toMatchObject(REFUSALS[form]);
+    const response = await submit(other, second, withBlockOf(second.reading, entered), form);
+    expect(problemOf(response)).toMatchObject(REFUSALS[form]);
     expect(installation.asked.authorizations).toBe(asked);
     expect(await stateOf(second.id)).toEqual({ pin_state: PinState.awaiting, pin_tries: 0, attempt: 1 });
     expect(outcomeOf(await enterPin(other, second)).type).toBe('Approved');
@@ -88,13 +88,13 @@ describe.each(FORMS)('a PIN block that is %s', (form) => {
     const first = await tapForPin(phone);
     const entered = phone.enterPin(first.reading, WRONG_PIN);
     const again = askedFor(first.reading, await submit(phone, first, entered, form));
-    const answer = await submit(
+    const response = await submit(
       phone,
       again,
       { ...entered, values: new Map([...entered.values, [0x9f1e, Buffer.from('till')]]) },
       form,
     );
-    expect(problemOf(answer)).toMatchObject(REFUSALS[form]);
+    expect(problemOf(response)).toMatchObject(REFUSALS[form]);
     expect(await stateOf(first.id)).toMatchObject({ pin_state: PinState.awaiting, pin_tries: 1, attempt: 2 });
     expect(outcomeOf(await enterPin(phone, again)).type).toBe('Approved');
   });
@@ -104,10 +104,10 @@ describe.each(FORMS)('a PIN block that is %s', (form) => {
     const asks = await Promise.all(phones.map((phone) => tapForPin(phone)));
     const entered = phones[0].enterPin(asks[0]!.reading, RIGHT_PIN);
     const before = installation.asked.authorizations;
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       phones.map((phone, n) => submit(phone, asks[n]!, withBlockOf(asks[n]!.reading, entered), form)),
     );
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400, 400]);
+    expect(responses.map(({ status }) => status).toSorted()).toEqual([200, 400, 400]);
     expect(installation.asked.authorizations).toBe(before + 1);
   });
 
@@ -117,8 +117,8 @@ describe.each(FORMS)('a PIN block that is %s', (form) => {
     const { id: transactionId, pinToken } = first;
     const entered = phone.enterPin(first.reading, RIGHT_PIN);
     const request = { ...(await phone.sealReading(entered)), transactionId, pinToken };
-    const answer = outcomeOf(await phone.submitPin(request));
-    expect(outcomeOf(await phone.submitPin(request))).toEqual(answer);
+    const response = outcomeOf(await phone.submitPin(request));
+    expect(outcomeOf(await phone.submitPin(request))).toEqual(response);
   });
 });
 
@@ -133,8 +133,8 @@ test('a PIN block that came with a tap is refused for the tap of another merchan
     errorCode: 202,
   });
   const asked = await tapForPin(other);
-  const answer = await submit(other, asked, withBlockOf(asked.reading, entered), 'sealed');
-  expect(problemOf(answer)).toMatchObject(REFUSALS.sealed);
+  const response = await submit(other, asked, withBlockOf(asked.reading, entered), 'sealed');
+  expect(problemOf(response)).toMatchObject(REFUSALS.sealed);
 });
 
 test('a client without the keys of a reader cannot use up its numbers', async () => {
@@ -144,8 +144,8 @@ test('a client without the keys of a reader cannot use up its numbers', async ()
   const forger = installation.phone('tailor');
   const forged = await tapForPin(forger);
   const values = new Map(withBlockOf(forged.reading, entered).values).set(READER_TAGS.pinBlock, Buffer.alloc(8, 7));
-  const answer = await submit(forger, forged, { ...forged.reading, values }, 'sealed');
-  expect(outcomeOf(answer)).toMatchObject({ errorCode: 211, isoResponseCode: '' });
+  const response = await submit(forger, forged, { ...forged.reading, values }, 'sealed');
+  expect(outcomeOf(response)).toMatchObject({ errorCode: 211, isoResponseCode: '' });
   expect(outcomeOf(await submit(phone, first, entered, 'sealed')).type).toBe('Approved');
 });
 
@@ -160,7 +160,7 @@ describe('readers whose blocks do not contain the PAN', () => {
     const phone = format1.phone();
     const asked = await tapForPin(phone);
     const entered = phone.enterPin(asked.reading, RIGHT_PIN);
-    const answer = await submit(phone, asked, entered, 'outside the sealed blob');
-    expect(problemOf(answer)).toMatchObject({ status: 400, errorCode: 104, errors: [{ pointer: '/pinBlock' }] });
+    const response = await submit(phone, asked, entered, 'outside the sealed blob');
+    expect(problemOf(response)).toMatchObject({ status: 400, errorCode: 104, errors: [{ pointer: '/pinBlock' }] });
   });
 });

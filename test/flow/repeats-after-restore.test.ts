@@ -10,7 +10,6 @@ import { Disposition } from '../../src/payments/model/disposition.ts';
 import type { TapRequest } from '../../src/payments/ports/switch-ports.ts';
 import { inTransaction } from '../../src/store/postgres/group-commit.ts';
 import type { PhoneTap } from '../../src/tools/phone/phone.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { failOnBug } from '../support/fail-on-bug.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
@@ -18,6 +17,7 @@ import { expectSoundStates } from '../support/invariants.ts';
 import { createLink, type HandedLink, linkBody, post } from '../support/links.ts';
 import { faultsIn } from '../support/log-lines.ts';
 import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { tapwireHere } from '../support/run-here.ts';
 import { MERCHANTS } from '../support/tenants.ts';
 import { restoreTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -93,7 +93,7 @@ function listOf({ ledger }: Installation): string {
 async function age(copy: TestDatabase): Promise<void> {
   const earlier = (columns: readonly string[]) =>
     columns.map((column) => `${column} = ${column} - interval '${BEFORE} minutes'`).join(', ');
-  const times = ['created_at', 'updated_at', 'sent_at', 'answer_by', 'deadline_at'];
+  const times = ['created_at', 'updated_at', 'sent_at', 'respond_by', 'deadline_at'];
   await copy.database.query(`update transactions set ${earlier(times)}`);
   await copy.database.query(`update links set ${earlier(['created_at', 'updated_at'])}`);
   await copy.database.query(`update database_epoch set ${earlier(['seen_at'])}`);
@@ -155,8 +155,8 @@ describe.each([
     refundSale(installation, sale, { amount: '4.00', refundReference }, { 'content-type': 'application/json', ...key });
   const createLostLink = () =>
     post(installation, '/consumer/applink', linkBody('coffee', { paymentReference: lostReference }), key);
-  const isHeld = (answer: { status: number; body: unknown }) =>
-    expect(answer).toMatchObject({ status: 503, body: HELD });
+  const isHeld = (response: { status: number; body: unknown }) =>
+    expect(response).toMatchObject({ status: 503, body: HELD });
 
   beforeAll(async () => {
     installation = await startInstallation({ role: 'none' });

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { TapRequest } from '../../src/payments/ports/switch-ports.ts';
-import { Phone, type PhoneAnswer } from '../../src/tools/phone/phone.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
+import { Phone, type PhoneResponse } from '../../src/tools/phone/phone.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { AppPhone, createLink, statusOf } from '../support/links.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
 import { BLOCK } from '../support/stans.ts';
-import { storedTransactions, trailOf, untilAnswered } from '../support/transactions.ts';
+import { storedTransactions, trailOf, untilResponded } from '../support/transactions.ts';
 
 let installation: Installation;
 beforeAll(async () => {
@@ -31,7 +31,7 @@ describe('identical blobs from the same device', () => {
     const phone = installation.phone();
     const sealed = await phone.seal(TAP);
     const first = outcomeOf(await phone.submit(sealed));
-    const { id } = await untilAnswered(installation.database, first.serviceReference);
+    const { id } = await untilResponded(installation.database, first.serviceReference);
     const trail = await trailOf(installation.database, id);
     expect(await authorizationsDuring(async () => expect(outcomeOf(await phone.submit(sealed))).toEqual(first))).toBe(
       0,
@@ -67,8 +67,8 @@ describe('identical blobs from the same device', () => {
     const phone = installation.phone();
     const sealed = await phone.seal(TAP);
     const asked = await authorizationsDuring(async () => {
-      const answers = await Promise.all(Array.from({ length: 100 }, () => phone.submit(sealed)));
-      const [first, ...others] = answers.map(outcomeOf);
+      const responses = await Promise.all(Array.from({ length: 100 }, () => phone.submit(sealed)));
+      const [first, ...others] = responses.map(outcomeOf);
       expect(first?.type).toBe('Approved');
       for (const other of others) expect(other).toEqual(first);
     });
@@ -93,8 +93,8 @@ describe('a used reference', () => {
     const phone = installation.phone();
     const sealed = await phone.seal(TAP);
     outcomeOf(await phone.submit(sealed));
-    const answer = problemOf(await installation.phone().submit(sealed));
-    expect(answer).toMatchObject({ status: 403, errorCode: 101 });
+    const response = problemOf(await installation.phone().submit(sealed));
+    expect(response).toMatchObject({ status: 403, errorCode: 101 });
   });
 
   test('is refused to another user of the same device with 403', async () => {
@@ -118,8 +118,8 @@ describe('a used reference', () => {
     const merchantReference = randomUUID();
     outcomeOf(await phone.tap({ ...TAP, amount, merchantReference }));
     const asked = await authorizationsDuring(async () => {
-      const answer = problemOf(await phone.tap({ ...TAP, amount, merchantReference }));
-      expect(answer).toMatchObject({ status: 409, errorCode: 124 });
+      const response = problemOf(await phone.tap({ ...TAP, amount, merchantReference }));
+      expect(response).toMatchObject({ status: 409, errorCode: 124 });
     });
     expect(asked).toBe(0);
   });
@@ -141,9 +141,9 @@ describe('a used reference', () => {
     const merchantReference = randomUUID();
     const sealed = await Promise.all(Array.from({ length: 100 }, () => phone.seal({ ...TAP, merchantReference })));
     const asked = await authorizationsDuring(async () => {
-      const answers = await Promise.all(sealed.map((tap) => phone.submit(tap)));
-      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-      expect(answers.filter(({ status }) => status === 409)).toHaveLength(99);
+      const responses = await Promise.all(sealed.map((tap) => phone.submit(tap)));
+      expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
+      expect(responses.filter(({ status }) => status === 409)).toHaveLength(99);
     });
     expect(asked).toBe(1);
   });
@@ -151,8 +151,8 @@ describe('a used reference', () => {
   test('is free for every other merchant', async () => {
     const merchantReference = randomUUID();
     for (const merchant of ['coffee', 'bakery', 'tailor'] as const) {
-      const answer = await installation.phone(merchant).tap({ ...TAP, merchantReference });
-      expect(outcomeOf(answer).type).toBe('Approved');
+      const response = await installation.phone(merchant).tap({ ...TAP, merchantReference });
+      expect(outcomeOf(response).type).toBe('Approved');
     }
   });
 });
@@ -168,8 +168,8 @@ async function reservedStans(): Promise<number> {
 /** Several at once, as from phones that do not wait. */
 const AT_ONCE = 30;
 
-test.each<[string, (phone: Phone, sealed: TapRequest) => Promise<PhoneAnswer>, number[]]>([
-  ['repeats of an answered tap', (phone, sealed) => phone.submit(sealed), [200]],
+test.each<[string, (phone: Phone, sealed: TapRequest) => Promise<PhoneResponse>, number[]]>([
+  ['repeats of a tap with a response', (phone, sealed) => phone.submit(sealed), [200]],
   ['other taps under its reference', (phone, { merchantReference }) => phone.tap({ ...TAP, merchantReference }), [409]],
   [
     "another merchant's copies of it",
@@ -182,8 +182,8 @@ test.each<[string, (phone: Phone, sealed: TapRequest) => Promise<PhoneAnswer>, n
   expect(outcomeOf(await phone.submit(sealed)).type).toBe('Approved');
   const before = await reservedStans();
   for (let sent = 0; sent < 7 * AT_ONCE; sent += AT_ONCE) {
-    const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => submit(phone, sealed)));
-    expect(answers.filter(({ status }) => !statuses.includes(status))).toEqual([]);
+    const responses = await Promise.all(Array.from({ length: AT_ONCE }, () => submit(phone, sealed)));
+    expect(responses.filter(({ status }) => !statuses.includes(status))).toEqual([]);
   }
   // The process may have been at the end of its block.
   expect(await reservedStans()).toBeLessThanOrEqual(before + BLOCK);
@@ -203,7 +203,7 @@ describe('a reference that has not reached a switch is used again as a new attem
     );
     const { serviceReference, type } = outcomeOf(await phone.tap({ ...TAP, merchantReference }));
     expect(type).toBe('Approved');
-    await untilAnswered(installation.database, serviceReference);
+    await untilResponded(installation.database, serviceReference);
     const rows = (await storedTransactions(installation.database)).filter(({ id }) => id === serviceReference);
     expect(rows).toMatchObject([{ attempt: 2 }]);
     expect(await trailOf(installation.database, serviceReference)).toEqual([
@@ -222,7 +222,7 @@ describe('a reference that has not reached a switch is used again as a new attem
     const tamper = (values: Map<number, Uint8Array>) => void values.set(0x9f27, Uint8Array.of(0x00));
     const first = outcomeOf(await phone.tap({ ...TAP, merchantReference, tamper }));
     expect(first.type).toBe('DeclinedOffline');
-    await untilAnswered(installation.database, first.serviceReference);
+    await untilResponded(installation.database, first.serviceReference);
     const second = outcomeOf(await phone.tap({ ...TAP, merchantReference }));
     expect(second).toMatchObject({ type: 'Approved', serviceReference: first.serviceReference });
   });
@@ -234,7 +234,7 @@ describe('a reference that has not reached a switch is used again as a new attem
     for (let attempt = 1; attempt <= 50; attempt++) {
       const { type, serviceReference } = outcomeOf(await phone.tap({ ...TAP, merchantReference, tamper }));
       expect(type).toBe('DeclinedOffline');
-      await untilAnswered(installation.database, serviceReference);
+      await untilResponded(installation.database, serviceReference);
     }
     for (const tap of [
       { ...TAP, merchantReference, tamper },

@@ -14,10 +14,10 @@ beforeEach(async () => {
 describe('code 21, no action taken,', () => {
   test('is doubtful: the reversal is confirmed with one more', async () => {
     const { id } = await scene.tapInVain();
-    await scene.answer('0420', '21');
+    await scene.respond('0420', '21');
     expect(await scene.untilReversal(id, 'confirming', 1)).toMatchObject({ disposition: Disposition.Indeterminate });
     await letDoubtPass(scene.installation.database, id);
-    await scene.answer('0421', '21');
+    await scene.respond('0421', '21');
     expect(await scene.untilReversal(id, 'acknowledged', 2)).toMatchObject({ disposition: Disposition.Voided });
   });
 });
@@ -25,7 +25,7 @@ describe('code 21, no action taken,', () => {
 describe('code 94, duplicate transmission,', () => {
   test('does not acknowledge the first attempt, which then needs review', async () => {
     const { id } = await scene.tapInVain();
-    await scene.answer('0420', '94');
+    await scene.respond('0420', '94');
     await scene.untilReversal(id, 'needsReview', 1);
     await scene.untilAtRest(id);
     expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Indeterminate, needsReview: true });
@@ -39,13 +39,13 @@ describe('code 94, duplicate transmission,', () => {
     await scene.untilTimedOut(2);
     await scene.letTimePass(id, 10);
     const repeat = await scene.scripted.next('0421');
-    repeat.answer(withCode('94'));
+    repeat.respond(withCode('94'));
     await scene.untilReversal(id, 'needsReview', 2);
     await scene.untilAtRest(id);
     expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Indeterminate, needsReview: true });
-    first.answer(withCode('94'));
+    first.respond(withCode('94'));
     await eventually(async () =>
-      expect(await trailOf(scene.installation.database, id)).toContain('answer duplicate 1'),
+      expect(await trailOf(scene.installation.database, id)).toContain('response duplicate 1'),
     );
     expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Indeterminate, needsReview: true });
   });
@@ -57,7 +57,7 @@ describe('code 94, duplicate transmission,', () => {
     await scene.scripted.next('0420');
     await scene.untilTimedOut(1);
     await scene.letTimePass(sale, 10);
-    await scene.answer('0421', '94');
+    await scene.respond('0421', '94');
     await scene.untilReversal(sale, 'needsReview', 2);
     expect(await scene.stored(sale)).toMatchObject({ disposition: Disposition.Approved, needsReview: true });
     expect(await scene.stored(id)).toMatchObject({ disposition: null, needsReview: true });

@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { GUARD_SECONDS } from '../support/installation.ts';
 import { faultsIn } from '../support/log-lines.ts';
 import { scriptedInstallation } from '../support/scripted-installation.ts';
-import { jobsOf, letDoubtPass, untilAnswered } from '../support/transactions.ts';
+import { jobsOf, letDoubtPass, untilResponded } from '../support/transactions.ts';
 
 const HOURS = 3_600;
 
@@ -47,8 +47,8 @@ describe('a reversal does not overtake its original', () => {
 
   test('every connection can be used for a reversal immediately after any response of the switch to the original', async () => {
     await scene.install();
-    scene.scripted.onRequest = ({ message, answer }) => {
-      if (message.mti === '0200') answer({ responseCode: '09', authorizationCode: undefined });
+    scene.scripted.onRequest = ({ message, respond }) => {
+      if (message.mti === '0200') respond({ responseCode: '09', authorizationCode: undefined });
     };
     const { id, sale } = await scene.tapInVain();
     await scene.scripted.next('0420');
@@ -56,15 +56,15 @@ describe('a reversal does not overtake its original', () => {
     await scene.letTimePass(id, 6);
     const repeat = await scene.scripted.next('0421');
     expect(repeat.line).not.toBe(sale.line);
-    repeat.answer();
+    repeat.respond();
     await scene.untilReversal(id, 'acknowledged', 2);
   });
 
   test('an acknowledgement on another connection is requested once more a minute later, and only then the sale is Voided', async () => {
     await scene.install();
-    scene.scripted.onRequest = ({ message, line, answer }) => {
+    scene.scripted.onRequest = ({ message, line, respond }) => {
       if (message.mti === '0200') line.socket.destroy();
-      else answer();
+      else respond();
     };
     const { id } = await scene.tapInVain();
     await eventually(async () => expect(await scene.secondsToAttempt(1, id)).toBeGreaterThan(GUARD_SECONDS - 1));
@@ -80,8 +80,8 @@ describe('a reversal does not overtake its original', () => {
 
   test('"unable to locate" is requested once more a minute later, too', async () => {
     await scene.install();
-    scene.scripted.onRequest = ({ message, answer }) => {
-      if (message.mti !== '0200') answer({ responseCode: '25', authorizationCode: undefined });
+    scene.scripted.onRequest = ({ message, respond }) => {
+      if (message.mti !== '0200') respond({ responseCode: '25', authorizationCode: undefined });
     };
     const { id } = await scene.tapInVain();
     expect(await scene.untilReversal(id, 'confirming', 1)).toMatchObject({ disposition: Disposition.Indeterminate });
@@ -116,7 +116,7 @@ describe('a reversal is repeated until the switch accepts it', () => {
 
     await scene.letTimePass(id, 5);
     const second = await scene.scripted.next('0421');
-    second.answer({ responseCode: '91', authorizationCode: undefined });
+    second.respond({ responseCode: '91', authorizationCode: undefined });
     expect(await scene.secondsToAttempt(3, id)).toBeGreaterThan(25);
 
     await scene.letTimePass(id, 30);
@@ -124,7 +124,7 @@ describe('a reversal is repeated until the switch accepts it', () => {
     expect(await scene.stored(id)).toMatchObject({
       disposition: Disposition.Indeterminate,
     });
-    third.answer();
+    third.respond();
     expect(await scene.untilReversal(id, 'acknowledged', 3)).toMatchObject({ disposition: Disposition.Voided });
 
     const { stan, transmissionDateTime, rrn } = sale.message;
@@ -142,7 +142,7 @@ describe('a reversal is repeated until the switch accepts it', () => {
     const { id } = await scene.tapInVain();
     const first = await scene.scripted.next('0420');
     await scene.untilTimedOut(2);
-    first.answer();
+    first.respond();
     await scene.untilReversal(id, 'acknowledged', 1);
     expect(await scene.afterwards(id)).toEqual(['reversal sent 1', 'reversal acknowledged 1']);
     await scene.untilAtRest(id);
@@ -157,14 +157,14 @@ describe('a reversal is repeated until the switch accepts it', () => {
     await scene.untilTimedOut(2);
     await scene.letTimePass(id, 5);
     await scene.scripted.next('0421');
-    first.answer();
+    first.respond();
     expect(await scene.untilReversal(id, 'acknowledged', 2)).toMatchObject({ disposition: Disposition.Voided });
     expect((await scene.afterwards(id)).at(-1)).toBe('reversal acknowledged 1');
   });
 
   test('DE38 of an approval that cannot be used is in its reversal', async () => {
     await scene.install();
-    scene.scripted.onRequest = ({ message, answer }) => answer(message.mti === '0200' ? { amountMinor: 999 } : {});
+    scene.scripted.onRequest = ({ message, respond }) => respond(message.mti === '0200' ? { amountMinor: 999 } : {});
     const { id } = await scene.tapInVain();
     const { message } = await scene.scripted.next('0420');
     expect(message).toMatchObject({ authorizationCode: '123456', reasonCode: '4020' });
@@ -177,7 +177,7 @@ describe('a reversal is repeated until the switch accepts it', () => {
     const { id, sale } = await scene.tapInVain();
     await scene.scripted.next('0420');
     await scene.untilReversal(id, 'sent', 1);
-    await untilAnswered(scene.installation.database, id);
+    await untilResponded(scene.installation.database, id);
 
     // The attempt's commit waits for this lock; the connection is lost meanwhile.
     const locking = await scene.installation.database.connect();
@@ -216,7 +216,7 @@ describe('when the time for a reversal is over', () => {
     await scene.install();
     scene.scripted.hold('0200', '0420', '0421');
     const { id } = await scene.tapInVain();
-    await untilAnswered(scene.installation.database, id);
+    await untilResponded(scene.installation.database, id);
     await scene.scripted.next('0420');
     await scene.untilTimedOut(2);
     expect(faultsIn(scene.installation.logLines)).toEqual([]);
@@ -267,7 +267,7 @@ describe('a reversal that cannot be built', () => {
     await scene.install();
     scene.scripted.hold('0200', '0420');
     const { id } = await scene.tapInVain();
-    await untilAnswered(scene.installation.database, id);
+    await untilResponded(scene.installation.database, id);
     await scene.untilReversal(id, 'sent', 1);
     await scene.untilTimedOut(2);
     await scene.installation.database.query(`update transactions set ${change} where id = $1`, [id]);

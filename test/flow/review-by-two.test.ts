@@ -51,9 +51,12 @@ describe('where a second person must confirm', () => {
     // The proposer may be this person, with another account.
     const provided = await decide(await logInAtProvider('thandi'), 'confirm', proposal.id);
     expect(await provided.json()).toMatchObject({ status: 409, detail: expect.stringContaining('another directory') });
-    const answers = await Promise.all([decide(second, 'confirm', proposal.id), decide(second, 'confirm', proposal.id)]);
-    expect(answers.map(({ status }) => status).sort()[0]).toBe(204);
-    expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
+    const responses = await Promise.all([
+      decide(second, 'confirm', proposal.id),
+      decide(second, 'confirm', proposal.id),
+    ]);
+    expect(responses.map(({ status }) => status).sort()[0]).toBe(204);
+    expect(responses.filter(({ status }) => status === 204)).toHaveLength(1);
     expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Voided, needsReview: false });
     expect(await adminEvents(id)).toMatchObject([
       { actor: `user ${first.username}`, after: { did: 'proposeResolution' } },
@@ -68,7 +71,7 @@ describe('where a second person must confirm', () => {
     expect((await decide(second, 'reject', (await proposalOf(first, other.id)).id)).status).toBe(204);
     expect((await resolve(second, other.id, 'voided')).status).toBe(204);
     const outdated = await proposalOf(first, other.id);
-    other.repeat.answer();
+    other.repeat.respond();
     await scene.untilReversal(other.id, 'acknowledged', 2);
     expect((await decide(first, 'confirm', outdated.id)).status).toBe(409);
     expect((await decide(first, 'reject', outdated.id)).status).toBe(204);
@@ -134,7 +137,7 @@ describe('where a second person must confirm', () => {
     const again = 'update transactions set needs_review = true, updated_at = clock_timestamp() where id = $1';
     await scene.installation.database.query(again, [id]);
     expect((await resolve(one, id, 'approved')).status).toBe(204);
-    repeat.answer(); // acknowledges the reversal
+    repeat.respond(); // acknowledges the reversal
     const { database } = scene.installation;
     await eventually(async () => expect((await trailOf(database, id)).at(-1)).toContain('acknowledged'));
     expect((await confirm()).status).toBe(409);

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { VoidAnswer } from '../../schemas/refund.ts';
+import type { VoidResponse } from '../../schemas/refund.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { ReversalState, VoidState } from '../../src/payments/model/transaction.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { consoleClient } from '../support/console-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { adminEventsOf, LONGER_THAN_REVERSALS_SECONDS, REASON, reviewsIn } from '../support/reviews.ts';
 import { scriptedInstallation, withCode } from '../support/scripted-installation.ts';
-import { trailOf, untilAnswered } from '../support/transactions.ts';
+import { trailOf, untilResponded } from '../support/transactions.ts';
 import { Backend, untilReported } from '../webhooks/backend.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
@@ -42,7 +42,7 @@ describe('an uncertain tap in review', () => {
     scene.scripted.hold('0200', '0420', '0421');
     const { id } = await scene.tapInVain();
     const session = await logIn(OWNER, 'operator');
-    await untilAnswered(scene.installation.database, id);
+    await untilResponded(scene.installation.database, id);
     await scene.untilReversal(id, 'sent', 1);
     const flag = 'update transactions set needs_review = $2 where id = $1';
     await scene.installation.database.query(flag, [id, true]);
@@ -81,12 +81,12 @@ describe('an uncertain tap in review', () => {
     ]);
     expect((await resolve(session, id, 'voided')).status).toBe(409);
 
-    repeat.answer();
+    repeat.respond();
     await eventually(async () =>
-      expect((await trailOf(scene.installation.database, id)).at(-1)).toBe('answer acknowledged 2'),
+      expect((await trailOf(scene.installation.database, id)).at(-1)).toBe('response acknowledged 2'),
     );
     expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Voided, needsReview: false });
-    sale.answer();
+    sale.respond();
     await eventually(async () => expect(await scene.stored(id)).toMatchObject({ needsReview: true }));
     expect(await scene.stored(id)).toMatchObject({
       disposition: Disposition.Voided,
@@ -111,7 +111,7 @@ describe('an uncertain tap in review', () => {
       { type: 'transaction.completed', disposition: 'Approved', sequence: 2, amount: 10 },
     ]);
     expect(await voidSale(scene.installation, id)).toMatchObject({ status: 409, body: { errorCode: 212 } });
-    repeat.answer();
+    repeat.respond();
     await eventually(async () => expect(await scene.stored(id)).toMatchObject({ needsReview: true }));
     expect(await scene.stored(id)).toMatchObject({
       disposition: Disposition.Approved,
@@ -127,7 +127,7 @@ describe('an uncertain tap in review', () => {
     const { id, sale } = await tapInReview();
     const session = await logIn(OWNER, 'operator');
     const seen = await seenAt(session, id);
-    sale.answer(withCode('05'));
+    sale.respond(withCode('05'));
     const { database } = scene.installation;
     await eventually(async () => expect((await trailOf(database, id)).at(-1)).toContain('late declined'));
     expect((await resolve(session, id, 'approved', { seenAt: seen })).status).toBe(409);
@@ -140,7 +140,7 @@ describe('an uncertain tap in review', () => {
     const { id, repeat } = await tapInReview();
     const session = await logIn(OWNER, 'operator');
     expect((await resolve(session, id, 'approved')).status).toBe(204);
-    repeat.answer(); // the switch has returned the money
+    repeat.respond(); // the switch has returned the money
     await eventually(async () => expect(await stored(id)).toMatchObject({ needsReview: true }));
     scene.scripted.hold();
     const refund = () => refundSale(scene.installation, id, { amount: '4.00', refundReference: randomUUID() });
@@ -156,10 +156,10 @@ describe('an uncertain tap in review', () => {
     const { id } = await tapInReview();
     const sessions = [await logIn(OWNER, 'operator'), await logIn(OWNER, 'admin')];
     const seen = await seenAt(sessions[0]!, id);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       sessions.map((session, n) => resolve(session, id, ['voided', 'approved'][n]!, { seenAt: seen })),
     );
-    expect(answers.map(({ status }) => status).sort()).toEqual([204, 409]);
+    expect(responses.map(({ status }) => status).sort()).toEqual([204, 409]);
     expect(await adminEvents(id)).toHaveLength(1);
     expect(await untilReported(receiver, secret, id, 2)).toMatchObject([{ sequence: 1 }, { sequence: 2 }]);
   });
@@ -187,13 +187,13 @@ describe('a decline in review', () => {
     scene.scripted.hold('0200', '0420', '0421');
     const tapping = scene.installation.phone().tap({ amount: '10.00', currency: 'ZAR' });
     const sale = await scene.scripted.next('0200');
-    sale.answer(withCode('94'));
+    sale.respond(withCode('94'));
     const id = outcomeOf(await tapping).serviceReference;
-    await untilAnswered(scene.installation.database, id);
+    await untilResponded(scene.installation.database, id);
     expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Declined, needsReview: true });
     expect((await resolve(await logIn(OWNER, 'operator'), id, 'adjusted')).status).toBe(204);
     const before = reversalsSent();
-    sale.answer();
+    sale.respond();
     await eventually(async () =>
       expect(await scene.stored(id)).toMatchObject({ needsReview: true, reversalState: ReversalState.resolved }),
     );
@@ -210,7 +210,7 @@ describe('a refund in review', () => {
     const { body } = await refundSale(scene.installation, sale, { amount: '40.00', refundReference: randomUUID() });
     const request = scene.scripted.of('0200').at(-1)!;
     const id = (body as { serviceReference: string }).serviceReference;
-    await untilAnswered(scene.installation.database, id);
+    await untilResponded(scene.installation.database, id);
     await scene.scripted.next('0420');
     await scene.letTimePass(id, LONGER_THAN_REVERSALS_SECONDS);
     await scene.scripted.next('0421');
@@ -222,7 +222,7 @@ describe('a refund in review', () => {
     expect(await stored(sale)).toMatchObject({ refundedMinor: 0, disposition: Disposition.Approved });
 
     // The switch has refunded nevertheless: nothing more is returned until a person has looked again.
-    request.answer();
+    request.respond();
     await eventually(async () => expect(await stored(id)).toMatchObject({ needsReview: true }));
     scene.scripted.hold();
     const again = () => refundSale(scene.installation, sale, { amount: '100.00', refundReference: randomUUID() });
@@ -239,7 +239,7 @@ describe('a void in review', () => {
     const sale = await sellApproved(scene.installation, '100.00');
     scene.scripted.hold('0420', '0421');
     const { body } = await voidSale(scene.installation, sale);
-    const voided = (body as VoidAnswer).serviceReference;
+    const voided = (body as VoidResponse).serviceReference;
     await scene.scripted.next('0420');
     await scene.letTimePass(sale, LONGER_THAN_REVERSALS_SECONDS);
     await scene.scripted.next('0421');
@@ -270,11 +270,11 @@ describe('a void in review', () => {
   test('a void in review that the switch refused is resolved before the sale can be voided again', async () => {
     await install();
     const sale = await sellApproved(scene.installation, '100.00');
-    const started = async () => ((await voidSale(scene.installation, sale)).body as VoidAnswer).serviceReference;
+    const started = async () => ((await voidSale(scene.installation, sale)).body as VoidResponse).serviceReference;
     scene.scripted.hold('0420', '0421');
     const refused = await started();
-    await scene.answer('0420', '40');
-    (await scene.nextRepeat(sale)).answer(withCode('40'));
+    await scene.respond('0420', '40');
+    (await scene.nextRepeat(sale)).respond(withCode('40'));
     await eventually(async () => expect(await stored(refused)).toMatchObject({ needsReview: true }));
     await scene.untilAtRest(sale);
     scene.scripted.hold();
@@ -309,8 +309,8 @@ describe('a sale', () => {
     const session = await logIn(OWNER, 'operator');
     expect((await act(await logIn(OWNER, 'viewer'), wanted)).status).toBe(403);
     expect((await act(await logIn({ acquirerId: 2 }, 'operator'), wanted)).status).toBe(404);
-    const answers = await Promise.all([act(session, wanted), act(session, wanted)]);
-    expect(answers.map(({ status }) => status).sort()).toEqual([204, 409]);
+    const responses = await Promise.all([act(session, wanted), act(session, wanted)]);
+    expect(responses.map(({ status }) => status).sort()).toEqual([204, 409]);
     await eventually(async () => expect(await stored(sale)).toMatchObject({ disposition: Disposition.Voided }));
     expect(scene.scripted.of('0420')).toHaveLength(1);
     const voids = 'select from transactions where original_id = $1';
@@ -333,10 +333,10 @@ describe('a resolved transaction that is in review again', () => {
     for (let round = 0; round < 3; round++) {
       await flag(id);
       const seen = await seenAt(sessions[0], id);
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         sessions.map((session) => resolve(session, id, 'approved', { reason: REASON, seenAt: seen })),
       );
-      expect(answers.map(({ status }) => status).toSorted()).toEqual([204, 409]);
+      expect(responses.map(({ status }) => status).toSorted()).toEqual([204, 409]);
     }
   });
 });

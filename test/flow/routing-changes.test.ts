@@ -3,13 +3,13 @@ import type { StoredProcessor, StoredRoute } from '../../schemas/admin-routing.t
 import type { Problem } from '../../schemas/problem.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import { type Simulator, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { eventually } from '../support/eventually.ts';
 import { DEADLINE_MS, type Installation, startInstallation } from '../support/installation.ts';
 import { expectSoundStates } from '../support/invariants.ts';
 import { faultsIn } from '../support/log-lines.ts';
 import { request } from '../support/requests.ts';
+import { outcomeOf } from '../support/responses.ts';
 
 let installation: Installation;
 let others: Simulator[];
@@ -31,12 +31,12 @@ afterAll(async () => {
 });
 
 async function admin<Body>(method: string, path: string, body?: object): Promise<{ status: number; body: Body }> {
-  const answer = await request(installation.url, `/acquirers/1/${path}`, {
+  const response = await request(installation.url, `/acquirers/1/${path}`, {
     method,
     headers: { 'x-api-key': key, 'content-type': body && 'application/json' },
     ...(body && { body: JSON.stringify(body) }),
   });
-  return answer as { status: number; body: Body };
+  return response as { status: number; body: Body };
 }
 
 const settingsFor = (simulator: Simulator) => ({
@@ -54,8 +54,8 @@ const booked = (simulator: Simulator) => simulator.ledger.totals().approved;
 async function untilBookedBy(simulator: Simulator, card: 'visa' | 'mastercard'): Promise<void> {
   const before = booked(simulator);
   await eventually(async () => {
-    const answer = await installation.phone().tap({ amount: '10.00', currency: 'ZAR', card });
-    expect(outcomeOf(answer).type).toBe('Approved');
+    const response = await installation.phone().tap({ amount: '10.00', currency: 'ZAR', card });
+    expect(outcomeOf(response).type).toBe('Approved');
     if (booked(simulator) === before) throw new Error('booked elsewhere');
   });
 }

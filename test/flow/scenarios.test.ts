@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { ReversalState } from '../../src/payments/model/transaction.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { voidSale } from '../support/refunds.ts';
 import { request } from '../support/requests.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { jobsOf, letDoubtPass, letTimePass, storedTransaction, trailOf } from '../support/transactions.ts';
 
 /**
@@ -30,8 +30,8 @@ describe.each(['type-1', 'type-2'])('%s', (type) => {
   afterAll(() => installation.stop());
 
   const tap = async (amount: string) => {
-    const { ms, ...answer } = await installation.phone().tap({ amount, currency: 'ZAR' });
-    return { ms, ...outcomeOf({ ms, ...answer }) };
+    const { ms, ...response } = await installation.phone().tap({ amount, currency: 'ZAR' });
+    return { ms, ...outcomeOf({ ms, ...response }) };
   };
 
   async function bookedFor(id: string) {
@@ -49,22 +49,22 @@ describe.each(['type-1', 'type-2'])('%s', (type) => {
   }
 
   test.each(['10.00', '1.00', '999999.00'])('a whole amount is approved: %s', async (amount) => {
-    const answer = await tap(amount);
-    expect(answer).toMatchObject({ type: 'Approved', isoResponseCode: '00' });
-    expect(await bookedFor(answer.serviceReference)).toMatchObject({ state: 'approved', reversals: 0 });
+    const response = await tap(amount);
+    expect(response).toMatchObject({ type: 'Approved', isoResponseCode: '00' });
+    expect(await bookedFor(response.serviceReference)).toMatchObject({ state: 'approved', reversals: 0 });
   });
 
   test.each(['05', '14', '51', '54', '61', '91'])('x.%s is declined with that code', async (isoResponseCode) => {
-    const answer = await tap(`10.${isoResponseCode}`);
-    expect(answer).toMatchObject({ type: 'Declined', isoResponseCode, errorCode: 209 });
-    expect(await bookedFor(answer.serviceReference)).toBeUndefined();
+    const response = await tap(`10.${isoResponseCode}`);
+    expect(response).toMatchObject({ type: 'Declined', isoResponseCode, errorCode: 209 });
+    expect(await bookedFor(response.serviceReference)).toBeUndefined();
   });
 
   test('x.96 is uncertain, because a switch may send it after posting', async () => {
-    const answer = await tap('10.96');
-    expect(answer.type).toBe('Indeterminate');
-    await letDoubtPass(installation.database, answer.serviceReference); // nothing was booked: the switch cannot locate it
-    await untilVoided(answer.serviceReference);
+    const response = await tap('10.96');
+    expect(response.type).toBe('Indeterminate');
+    await letDoubtPass(installation.database, response.serviceReference); // nothing was booked: the switch cannot locate it
+    await untilVoided(response.serviceReference);
   });
 
   describe.concurrent('is approved by the switch, and reversed because the response cannot be used:', () => {
@@ -75,8 +75,8 @@ describe.each(['type-1', 'type-2'])('%s', (type) => {
       ['x.88, another amount', '10.88', 'BadResponseFromPaymentProcessor'],
       ['x.86, a bad MAC', '10.86', 'BadResponseFromPaymentProcessor'],
     ])('%s', async (_row, amount, status) => {
-      const { serviceReference: id, ...answer } = await tap(amount);
-      expect(answer).toMatchObject({ type: 'Indeterminate', errorCode: 203, isoResponseCode: '' });
+      const { serviceReference: id, ...response } = await tap(amount);
+      expect(response).toMatchObject({ type: 'Indeterminate', errorCode: 203, isoResponseCode: '' });
       await untilVoided(id);
       expect(await bookedFor(id)).toMatchObject({ state: 'reversed', reversals: 1 });
       expect(await trailOf(installation.database, id)).toContain(status);
@@ -84,8 +84,8 @@ describe.each(['type-1', 'type-2'])('%s', (type) => {
   });
 
   test('x.68, an approval after the deadline, is Indeterminate; it is recorded, and certainly reversed', async () => {
-    const { serviceReference: id, ms, ...answer } = await tap('10.68');
-    expect(answer.type).toBe('Indeterminate');
+    const { serviceReference: id, ms, ...response } = await tap('10.68');
+    expect(response.type).toBe('Indeterminate');
     expect(ms).toBeGreaterThanOrEqual(DEADLINE_MS - 1);
     await eventually(async () => expect(await trailOf(installation.database, id)).toContain('late approved'));
     await untilVoided(id);
@@ -93,7 +93,7 @@ describe.each(['type-1', 'type-2'])('%s', (type) => {
     await eventually(async () => expect(await jobsOf(installation.database, id)).toEqual([]));
   });
 
-  describe.concurrent('is answered after its delay, and approved:', () => {
+  describe.concurrent('receives its response after its delay, and is approved:', () => {
     test.each([
       ['10.10', 10_000],
       ['20.20', 20_000],
@@ -106,8 +106,8 @@ describe.each(['type-1', 'type-2'])('%s', (type) => {
   });
 
   test('x.98, the connection dropped within the response: reversed on another connection when nothing can be overtaken', async () => {
-    const { serviceReference: id, ...answer } = await tap('10.98');
-    expect(answer.type).toBe('Indeterminate');
+    const { serviceReference: id, ...response } = await tap('10.98');
+    expect(response.type).toBe('Indeterminate');
     await letTimePass(installation.database, id, 70);
     await letDoubtPass(installation.database, id); // acknowledged on another connection: requested once more
     await untilVoided(id);
@@ -115,14 +115,14 @@ describe.each(['type-1', 'type-2'])('%s', (type) => {
   });
 
   test('x.99, a response that arrives twice, counts once', async () => {
-    const answer = await tap('10.99');
-    expect(answer).toMatchObject({ type: 'Approved', isoResponseCode: '00' });
-    expect(await bookedFor(answer.serviceReference)).toMatchObject({ state: 'approved', reversals: 0 });
+    const response = await tap('10.99');
+    expect(response).toMatchObject({ type: 'Approved', isoResponseCode: '00' });
+    expect(await bookedFor(response.serviceReference)).toMatchObject({ state: 'approved', reversals: 0 });
   });
 
   test('x.89 is approved; its void is repeated until the third reversal is acknowledged', async () => {
-    const { serviceReference: id, ...answer } = await tap('10.89');
-    expect(answer.type).toBe('Approved');
+    const { serviceReference: id, ...response } = await tap('10.89');
+    expect(response.type).toBe('Approved');
     expect((await voidSale(installation, id)).status).toBe(202);
     for (const reversals of [1, 2, 3]) {
       await eventually(async () => expect(await bookedFor(id)).toMatchObject({ reversals }));
@@ -132,9 +132,9 @@ describe.each(['type-1', 'type-2'])('%s', (type) => {
   });
 
   test('x.85, a partial approval with code 10, is approved for half of the amount', async () => {
-    const answer = await tap('10.85');
-    expect(answer).toMatchObject({ type: 'Approved', isoResponseCode: '10', amount: 542 });
-    const booked = await bookedFor(answer.serviceReference);
+    const response = await tap('10.85');
+    expect(response).toMatchObject({ type: 'Approved', isoResponseCode: '10', amount: 542 });
+    const booked = await bookedFor(response.serviceReference);
     expect(booked).toMatchObject({ state: 'approved', amountMinor: 1_085, approvedMinor: 542 });
   });
 });
@@ -157,9 +157,9 @@ describe.each(['type-1', 'type-2'])('%s', (type) => {
   test('503.00 is approved; then taps are UnableToGoOnline until the switch is back', async () => {
     await installation.startOutage();
     expect(await availability()).not.toContain('ready');
-    const answer = await tap('10.00');
-    expect(answer).toMatchObject({ type: 'UnableToGoOnline', errorCode: 210, isoResponseCode: '' });
-    expect((await storedTransaction(installation.database, answer.serviceReference)).stan).toBeNull();
+    const response = await tap('10.00');
+    expect(response).toMatchObject({ type: 'UnableToGoOnline', errorCode: 210, isoResponseCode: '' });
+    expect((await storedTransaction(installation.database, response.serviceReference)).stan).toBeNull();
     await installation.simulator.endOutages();
     await eventually(async () => expect((await tap('10.00')).type).toBe('Approved'));
   });

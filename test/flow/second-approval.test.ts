@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { RefundAnswer } from '../../schemas/refund.ts';
+import type { RefundResponse } from '../../schemas/refund.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { ReversalState } from '../../src/payments/model/transaction.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { faultsIn } from '../support/log-lines.ts';
 import { refundSale, storedSale, voidSale } from '../support/refunds.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { scriptedInstallation, withCode } from '../support/scripted-installation.ts';
 import type { ReceivedRequest } from '../support/scripted-switch.ts';
-import { untilAnswered } from '../support/transactions.ts';
+import { untilResponded } from '../support/transactions.ts';
 
 const scene = scriptedInstallation({ profile: { deadlineMs: 2_500 } });
 beforeEach(() => scene.install());
@@ -21,13 +21,13 @@ async function tap() {
   const { serviceReference: id } = outcomeOf(
     await scene.installation.phone().tap({ amount: '100.00', currency: 'ZAR' }),
   );
-  await untilAnswered(scene.installation.database, id);
+  await untilResponded(scene.installation.database, id);
   return { id, sale: await scene.scripted.next('0200') };
 }
 
 test('a second approval with another DE38 is a second booking: recorded, alarmed and in review, and nothing is reversed', async () => {
   const { id, sale } = await tap();
-  for (const authorizationCode of ['123456', '123456', '654321', '654321']) sale.answer({ authorizationCode });
+  for (const authorizationCode of ['123456', '123456', '654321', '654321']) sale.respond({ authorizationCode });
   await eventually(async () => expect(await scene.stored(id)).toMatchObject({ needsReview: true }));
   await eventually(async () => expect(await scene.counters()).toMatchObject({ late: 1, duplicates: 3, unknown: 0 }));
   expect(await scene.stored(id)).toMatchObject({
@@ -43,8 +43,8 @@ test('a second approval with another DE38 is a second booking: recorded, alarmed
 });
 
 test('a second approval that arrives together with the first is in review as well', async () => {
-  scene.scripted.onRequest = ({ answer }) => {
-    for (const authorizationCode of ['123456', '654321']) answer({ authorizationCode });
+  scene.scripted.onRequest = ({ respond }) => {
+    for (const authorizationCode of ['123456', '654321']) respond({ authorizationCode });
   };
   const { id } = await tap();
   await eventually(async () => expect(await scene.stored(id)).toMatchObject({ needsReview: true }));
@@ -61,8 +61,8 @@ describe('a process that has not received the first response', () => {
     await before.stop();
     const after = await scene.installation.startGateway();
     const on = scene.scripted.lines.at(-1)!;
-    repeated.answer({ authorizationCode: '123456' }, { on });
-    sale.answer({ authorizationCode: '654321' }, { on });
+    repeated.respond({ authorizationCode: '123456' }, { on });
+    sale.respond({ authorizationCode: '654321' }, { on });
     await eventually(async () => expect(await scene.stored(id)).toMatchObject({ needsReview: true }));
     expect(await scene.afterwards(id)).toEqual(['late approved']);
     await eventually(() => expect(alarmsOf(id)).toHaveLength(1));
@@ -79,8 +79,8 @@ describe('a process that has not received the first response', () => {
     await scene.installation.startGateway();
     const on = scene.scripted.lines.at(-1)!;
     expect(on).not.toBe(sale.line);
-    sale.answer({ authorizationCode: '654321' }, { on });
-    other.answer(withCode('51'), { on });
+    sale.respond({ authorizationCode: '654321' }, { on });
+    other.respond(withCode('51'), { on });
     for (const each of [id, declined])
       await eventually(async () => expect(await scene.stored(each)).toMatchObject({ needsReview: true }));
     expect(await scene.afterwards(declined)).toEqual(['late declined']);
@@ -92,7 +92,7 @@ describe('a process that has not received the first response', () => {
     const { id, sale } = await tap();
     await before.stop();
     const after = await scene.installation.startGateway();
-    sale.answer({ authorizationCode: '654321' }, { on: scene.scripted.lines.at(-1)! });
+    sale.respond({ authorizationCode: '654321' }, { on: scene.scripted.lines.at(-1)! });
     // A response to a later request shows that this one was received.
     await tap();
     await after.stop();
@@ -104,7 +104,7 @@ test('a response to an approved sale that cannot be compared, because its card c
   await scene.install();
   const { id, sale } = await tap();
   await scene.installation.database.query(`update transactions set sealed_card = '\\x00' where id = $1`, [id]);
-  sale.answer(withCode('51'));
+  sale.respond(withCode('51'));
   await eventually(async () => expect(await scene.stored(id)).toMatchObject({ needsReview: true }));
   expect(await scene.stored(id)).toMatchObject({
     disposition: Disposition.Approved,
@@ -114,25 +114,25 @@ test('a response to an approved sale that cannot be compared, because its card c
 
 test('a repeated approval has no effect', async () => {
   const { id, sale } = await tap();
-  sale.answer();
+  sale.respond();
   await eventually(async () => expect(await scene.counters()).toMatchObject({ duplicates: 1 }));
   expect(await scene.stored(id)).toMatchObject({ needsReview: false, reversalState: ReversalState.none });
   expect(await scene.afterwards(id)).toEqual([]);
 });
 
 test('a decline that is approved twice, with two codes, is reversed once and names the doubt', async () => {
-  scene.scripted.onRequest = ({ message, answer }) => answer(message.mti === '0200' ? withCode('91') : {});
+  scene.scripted.onRequest = ({ message, respond }) => respond(message.mti === '0200' ? withCode('91') : {});
   const { id, sale } = await tap();
-  sale.answer();
+  sale.respond();
   await scene.untilReversal(id, 'acknowledged', 1);
   await scene.installation.database.query('update transactions set needs_review = false where id = $1', [id]);
-  sale.answer({ authorizationCode: '654321' });
+  sale.respond({ authorizationCode: '654321' });
   await eventually(async () => expect(await scene.stored(id)).toMatchObject({ needsReview: true }));
   await eventually(async () => expect(scene.scripted.of('0420').length + scene.scripted.of('0421').length).toBe(2));
 });
 
 describe('a decline after the approval', () => {
-  const declineLate = (request: ReceivedRequest) => request.answer(withCode('51'));
+  const declineLate = (request: ReceivedRequest) => request.respond(withCode('51'));
 
   test('a decline after the approval of a sale has it reviewed, and neither refunded nor voided: perhaps nothing is booked', async () => {
     const { id, sale } = await tap();
@@ -155,7 +155,7 @@ describe('a decline after the approval', () => {
   test('a decline after the approval of a refund has the refund reviewed, and its amount stays reserved', async () => {
     const { id: sale } = await tap();
     const { body } = await refundSale(scene.installation, sale, { amount: '40.00', refundReference: randomUUID() });
-    const { serviceReference: id, type } = body as RefundAnswer;
+    const { serviceReference: id, type } = body as RefundResponse;
     expect(type).toBe('Approved');
     declineLate(await scene.scripted.next('0200'));
     await eventually(async () => expect(await scene.stored(id)).toMatchObject({ needsReview: true }));
@@ -174,7 +174,7 @@ describe('a decline after the approval', () => {
 
   test('a decline after the approval that only calls the request a duplicate is no decline: the switch has booked it', async () => {
     const { id, sale } = await tap();
-    sale.answer(withCode('94'));
+    sale.respond(withCode('94'));
     await eventually(async () => expect(await scene.counters()).toMatchObject({ duplicates: 1, late: 0 }));
     expect(await scene.stored(id)).toMatchObject({ needsReview: false });
     expect(await scene.afterwards(id)).toEqual([]);

@@ -3,11 +3,11 @@ import type { StoredProcessor } from '../../schemas/admin-routing.ts';
 import type { Problem } from '../../schemas/problem.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { ReversalState } from '../../src/payments/model/transaction.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { eventually } from '../support/eventually.ts';
 import { refundSale, sellApproved, voidSale } from '../support/refunds.ts';
 import { request } from '../support/requests.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { scriptedInstallation, withCode } from '../support/scripted-installation.ts';
 import { ScriptedSwitch } from '../support/scripted-switch.ts';
 import { letDoubtPass, storedTransactions } from '../support/transactions.ts';
@@ -29,12 +29,12 @@ async function install(deadlineMs = 1_000): Promise<void> {
 afterEach(() => other.close());
 
 async function admin<Body>(method: string, path: string, body?: object): Promise<{ status: number; body: Body }> {
-  const answer = await request(scene.installation.url, `/acquirers/1/${path}`, {
+  const response = await request(scene.installation.url, `/acquirers/1/${path}`, {
     method,
     headers: { 'x-api-key': key, 'content-type': body && 'application/json' },
     ...(body && { body: JSON.stringify(body) }),
   });
-  return answer as { status: number; body: Body };
+  return response as { status: number; body: Body };
 }
 
 /** Changes settings of the only processor. */
@@ -92,7 +92,7 @@ describe('what identifies a switch', () => {
     const tap = scene.installation.phone().tap({ amount: '12.00', currency: 'ZAR' });
     const held = await scene.scripted.next('0200');
     expect(await change(at(other))).toMatchObject(REFUSED);
-    held.answer();
+    held.respond();
     expect(outcomeOf(await tap).type).toBe('Approved');
 
     expect((await voidSale(scene.installation, sale)).status).toBe(202);
@@ -100,14 +100,14 @@ describe('what identifies a switch', () => {
     await eventually(() =>
       REVERSALS.map((mti) => scene.scripted.of(mti)[0])
         .find((each) => each)!
-        .answer(),
+        .respond(),
     );
     await scene.untilReversal(sale, 'acknowledged');
 
     const refund = refundSale(scene.installation, returned, { amount: '11.00', refundReference: 'returned' });
     const asked = await scene.scripted.next('0200');
     expect(await change(at(other))).toMatchObject(REFUSED);
-    asked.answer();
+    asked.respond();
     expect((await refund).status).toBe(200);
     await eventually(async () => expect((await change(at(other))).status).toBe(200));
   });
@@ -127,7 +127,7 @@ describe('a switch that was stated to be the same, and cannot locate an original
     scene.scripted.hold('0200', ...REVERSALS);
     const { id } = await scene.tapInVain();
     await scene.untilReversal(id, 'sent', 1);
-    other.onRequest = (asked) => asked.answer(withCode(code));
+    other.onRequest = (asked) => asked.respond(withCode(code));
     expect((await change(at(other), { isSameSwitch: true })).status).toBe(200);
     await untilThere();
     await eventually(async () => {
@@ -144,7 +144,7 @@ describe('a switch that was stated to be the same, and cannot locate an original
     await install();
     const id = await sellApproved(scene.installation, '10.00');
     expect((await change(at(other), { isSameSwitch: true })).status).toBe(200);
-    other.onRequest = (asked) => asked.answer(withCode('25'));
+    other.onRequest = (asked) => asked.respond(withCode('25'));
     await untilThere();
     await eventually(async () => {
       const { status } = await voidSale(scene.installation, id);
@@ -183,12 +183,12 @@ test('a tap that is committed while the change commits is never reversed at the 
     );
     expect(rowCount).toBe(1);
   });
-  const answer = outcomeOf(await scene.installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+  const response = outcomeOf(await scene.installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
   expect(scene.scripted.of('0200')).toHaveLength(1);
   await client.query('commit');
   client.release();
   expect(await changed).toMatchObject({ status: 200, body: { switchRevision: 1, sameSwitchSince: 1 } });
-  const id = answer.serviceReference;
+  const id = response.serviceReference;
   await untilThere();
   await eventually(async () => {
     await scene.letTimePass(id, 60);
@@ -205,13 +205,13 @@ test('a sale at the former switch of a processor is neither voided nor refunded,
   const sales = [await sellApproved(scene.installation, '10.00'), await sellApproved(scene.installation, '11.00')];
   const moved = await eventually(async () => {
     const { body } = await admin<StoredProcessor>('GET', 'processors/1');
-    const answer = await request(scene.installation.url, '/acquirers/1/processors/1', {
+    const response = await request(scene.installation.url, '/acquirers/1/processors/1', {
       method: 'PUT',
       headers: { 'x-api-key': key, 'content-type': 'application/json' },
       body: JSON.stringify({ type: body.type, config: { ...body.config, ...at(other) } }),
     });
-    expect(answer.status).toBe(200);
-    return answer;
+    expect(response.status).toBe(200);
+    return response;
   });
   expect(moved.headers.get('x-stranded-sales')).toBe('2');
   const { database } = scene.installation;

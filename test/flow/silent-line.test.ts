@@ -1,9 +1,9 @@
 import { setTimeout as pace } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectSoundStates } from '../support/invariants.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { ScriptedSwitch } from '../support/scripted-switch.ts';
 
 /** The pace of a till, not a wait for anything. */
@@ -25,7 +25,7 @@ afterEach(async () => {
   await Promise.all([primary.close(), backup.close()]);
 });
 
-/** The connection stays open, and nothing is answered. */
+/** The connection stays open, and nothing receives a response. */
 function fallSilent(scripted: ScriptedSwitch): void {
   scripted.isDeaf = true;
   scripted.onRequest = () => {};
@@ -33,7 +33,7 @@ function fallSilent(scripted: ScriptedSwitch): void {
 
 function speakAgain(scripted: ScriptedSwitch): void {
   scripted.isDeaf = false;
-  scripted.onRequest = (request) => request.answer();
+  scripted.onRequest = (request) => request.respond();
 }
 
 async function tap(): Promise<string> {

@@ -2,11 +2,11 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { ReversalState } from '../../src/payments/model/transaction.ts';
 import { backlogFindings } from '../../src/tools/doctor/backlog-findings.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectSoundStates } from '../support/invariants.ts';
 import { faultsIn } from '../support/log-lines.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { letTimePass, storedTransaction } from '../support/transactions.ts';
 
 const HOURS = 3_600;
@@ -30,21 +30,21 @@ async function leaveStans(left: number): Promise<void> {
   );
 }
 
-/** A tap that no switch answers, and what happens once the switch has it. */
+/** A tap to which no switch responds, and what happens once the switch has it. */
 async function tapInVain(meanwhile: () => Promise<void>): Promise<string> {
   const before = installation.asked.authorizations;
-  const answer = installation.phone().tap({ amount: '10.69', currency: 'ZAR' });
+  const response = installation.phone().tap({ amount: '10.69', currency: 'ZAR' });
   await eventually(() => expect(installation.asked.authorizations).toBe(before + 1));
   await meanwhile();
-  const { type, serviceReference } = outcomeOf(await answer);
+  const { type, serviceReference } = outcomeOf(await response);
   expect(type).toBe('Indeterminate');
   return serviceReference;
 }
 
 test('a tap without a STAN is UnableToGoOnline, and operators can see why', async () => {
   await leaveStans(15_000);
-  const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
-  expect(answer).toMatchObject({ type: 'UnableToGoOnline', errorCode: 210 });
+  const response = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+  expect(response).toMatchObject({ type: 'UnableToGoOnline', errorCode: 210 });
   expect(faultsIn(installation.logLines)).toMatchObject([
     { acquirerId: 1, left: 0, msg: expect.stringContaining('no STAN is left') },
   ]);

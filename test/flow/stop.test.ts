@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Phone } from '../../src/tools/phone/phone.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { storedTransaction } from '../support/transactions.ts';
 
 let installation: Installation;
@@ -15,14 +15,14 @@ afterAll(() => installation.stop());
 
 const SLOW = { amount: '20.20', currency: 'ZAR' } as const;
 
-test('a gateway that is stopped answers the tap in flight, records that, and accepts no further taps', async () => {
+test('a gateway that is stopped responds to the tap in flight, records that, and accepts no further taps', async () => {
   const gateway = await installation.startGateway();
   const phone = installation.phone();
   const { url } = gateway;
-  const answer = phone.tap(SLOW);
+  const response = phone.tap(SLOW);
   await eventually(() => expect(installation.asked.authorizations).toBe(1));
   await gateway.stop();
-  const { serviceReference, type } = outcomeOf(await answer);
+  const { serviceReference, type } = outcomeOf(await response);
   expect(type).toBe('Approved');
   expect(await storedTransaction(installation.database, serviceReference)).toMatchObject({
     status: 'RespondedToPhone',
@@ -32,14 +32,14 @@ test('a gateway that is stopped answers the tap in flight, records that, and acc
 });
 
 describe.each(['SIGTERM', 'SIGINT'] as const)('a process that gets %s', (signal) => {
-  test('answers the tap in flight and ends with exit code 0', async () => {
+  test('responds to the tap in flight and ends with exit code 0', async () => {
     const gateway = await GatewayProcess.start(installation, 'all');
     const phone = new Phone(installation.profile('bakery', gateway.url));
     const before = installation.asked.authorizations;
-    const answer = phone.tap(SLOW);
+    const response = phone.tap(SLOW);
     await eventually(() => expect(installation.asked.authorizations).toBe(before + 1));
     const ended = gateway.kill(signal);
-    const { serviceReference, type } = outcomeOf(await answer);
+    const { serviceReference, type } = outcomeOf(await response);
     expect(type).toBe('Approved');
     expect((await ended).exitCode).toBe(0);
     expect(await storedTransaction(installation.database, serviceReference)).toMatchObject({

@@ -3,13 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { TransactionView } from '../../schemas/transaction.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { Relay } from '../support/relay.ts';
 import { request } from '../support/requests.ts';
-import { jobsOf, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
+import { jobsOf, storedTransaction, trailOf, untilResponded } from '../support/transactions.ts';
 
 /** Nothing here waits for it. */
 const LONG_DEADLINE_MS = 60_000;
@@ -47,10 +47,14 @@ const merchantReference = randomUUID();
 
 test('with the switch down since the start a tap is UnableToGoOnline immediately, recorded, and requires no reversal', async () => {
   const { database } = installation;
-  const { ms, ...answer } = await phone().tap({ amount: '10.00', currency: 'ZAR', merchantReference });
-  expect(outcomeOf({ ms, ...answer })).toMatchObject({ type: 'UnableToGoOnline', errorCode: 210, isoResponseCode: '' });
+  const { ms, ...response } = await phone().tap({ amount: '10.00', currency: 'ZAR', merchantReference });
+  expect(outcomeOf({ ms, ...response })).toMatchObject({
+    type: 'UnableToGoOnline',
+    errorCode: 210,
+    isoResponseCode: '',
+  });
   expect(ms).toBeLessThan(LONG_DEADLINE_MS);
-  const { id } = await untilAnswered(database, outcomeOf({ ms, ...answer }).serviceReference);
+  const { id } = await untilResponded(database, outcomeOf({ ms, ...response }).serviceReference);
   expect(await trailOf(database, id)).toEqual([
     'RequestReceived',
     'ReadyToSubmitToPaymentProcessor',
@@ -60,16 +64,16 @@ test('with the switch down since the start a tap is UnableToGoOnline immediately
   expect(await jobsOf(database, id)).toEqual([]);
 });
 
-test('the gateway is still ready: taps are answered', async () => {
+test('the gateway is still ready: taps receive a response', async () => {
   const { status, body } = await request(installation.url, '/readyz');
   expect(status).toBe(200);
   expect(Object.values((body as { switches: Record<string, string> }).switches)).not.toContain('ready');
 });
 
 test('the reference may be used again, as the second attempt of the same transaction', async () => {
-  const answer = outcomeOf(await phone().tap({ amount: '10.00', currency: 'ZAR', merchantReference }));
-  expect(answer.type).toBe('UnableToGoOnline');
-  const { id } = await untilAnswered(installation.database, answer.serviceReference);
+  const response = outcomeOf(await phone().tap({ amount: '10.00', currency: 'ZAR', merchantReference }));
+  expect(response.type).toBe('UnableToGoOnline');
+  const { id } = await untilResponded(installation.database, response.serviceReference);
   expect(await storedTransaction(installation.database, id)).toMatchObject({ attempt: 2 });
 });
 
@@ -80,11 +84,11 @@ test('with the switch back the third attempt is approved, and the transaction sh
   await eventually(async () => {
     expect(outcomeOf(await other.tap({ amount: '10.00', currency: 'ZAR' })).type).toBe('Approved');
   });
-  const answer = outcomeOf(
+  const response = outcomeOf(
     await phone().tap({ amount: '12.00', currency: 'ZAR', card: 'mastercard', merchantReference }),
   );
-  expect(answer).toMatchObject({ type: 'Approved', amount: 1_200, cardScheme: 'Mastercard' });
-  const { id } = await untilAnswered(database, answer.serviceReference);
+  expect(response).toMatchObject({ type: 'Approved', amount: 1_200, cardScheme: 'Mastercard' });
+  const { id } = await untilResponded(database, response.serviceReference);
   expect(await trailOf(database, id)).toEqual([
     ...['RequestReceived', 'ReadyToSubmitToPaymentProcessor', 'RespondedToPhone'],
     ...['RequestReceived', 'ReadyToSubmitToPaymentProcessor', 'RespondedToPhone'],
@@ -103,6 +107,6 @@ test('with the switch back the third attempt is approved, and the transaction sh
 });
 
 test('after the approval the reference is used up', async () => {
-  const answer = await phone().tap({ amount: '12.00', currency: 'ZAR', merchantReference });
-  expect(problemOf(answer)).toMatchObject({ status: 409, errorCode: 124 });
+  const response = await phone().tap({ amount: '12.00', currency: 'ZAR', merchantReference });
+  expect(problemOf(response)).toMatchObject({ status: 409, errorCode: 124 });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { sellApproved, voidSale } from '../support/refunds.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { scriptedInstallation } from '../support/scripted-installation.ts';
 import { jobsOf } from '../support/transactions.ts';
 
@@ -47,7 +47,7 @@ test('the first response after a silence brings reversals and voids forward', as
   await scene.untilAtRest(last);
 });
 
-test('a reversal that the switch never answers is not repeated at each response to others', async () => {
+test('a reversal that the switch never responds to is not repeated at each response to others', async () => {
   await scene.install();
   scene.scripted.hold('0200', ...REVERSALS);
   const { id } = await scene.tapInVain();

@@ -3,7 +3,6 @@ import { TAP_REFUSALS } from '../../src/basics/errors.ts';
 import { fromHex } from '../../src/codecs/bytes/hex.ts';
 import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
 import { Phone, type PhoneTap, signMerchantToken } from '../../src/tools/phone/phone.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { startBehindRelay } from '../support/behind-relay.ts';
 import { eventually } from '../support/eventually.ts';
@@ -12,6 +11,7 @@ import { expectInvariants } from '../support/invariants.ts';
 import { enterPin, tapForPin } from '../support/pins.ts';
 import type { Relay } from '../support/relay.ts';
 import { request } from '../support/requests.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
 import { type MerchantName, xTidOf } from '../support/tenants.ts';
 import { storedTransactions, trailOf } from '../support/transactions.ts';
 
@@ -102,8 +102,8 @@ describe('a tap outside its profile is 500, 208, recorded as ErrorFindingConfig 
   ])('%s', async (_what, profile, tap) => {
     const { database, asked } = installation;
     const merchantReference = `outside ${crypto.randomUUID()}`;
-    const answer = await new ProfiledPhone(profile).tap({ ...TAP, merchantReference, ...tap });
-    expect(problemOf(answer)).toMatchObject({ status: 500, errorCode: 208 });
+    const response = await new ProfiledPhone(profile).tap({ ...TAP, merchantReference, ...tap });
+    expect(problemOf(response)).toMatchObject({ status: 500, errorCode: 208 });
     const row = (await storedTransactions(database)).at(-1)!;
     expect(row).toMatchObject({ status: 'ErrorFindingConfig', disposition: null, stan: null });
     expect(await trailOf(database, row.id)).toEqual(['RequestReceived', 'ErrorFindingConfig']);

@@ -3,13 +3,13 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type2 from '../../processors/type-2/index.ts';
 import type1993 from '../../processors/type-1993/index.ts';
-import type { RefundAnswer } from '../../schemas/refund.ts';
+import type { RefundResponse } from '../../schemas/refund.ts';
 import { testPurchase } from '../../src/kits/processor-kit/conformance/subject.ts';
 import type { IsoMessage, Processor } from '../../src/kits/processor-kit/index.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { refundSale, sellApproved } from '../support/refunds.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { scriptedInstallation, withCode } from '../support/scripted-installation.ts';
 
 const UNCERTAIN = ['06', '09', '19', '20', '22', '28', '29', '32', '68', '95', '96'];
@@ -41,7 +41,7 @@ describe.each([
   });
 });
 
-describe('a switch that books what it answers with a trouble code', () => {
+describe('a switch that books what it refuses with a trouble code', () => {
   const scene = scriptedInstallation();
   beforeEach(() => scene.install());
 
@@ -56,10 +56,10 @@ describe('a switch that books what it answers with a trouble code', () => {
     '96',
   ])('a sale that the switch books and refuses with %s is reversed', async (code) => {
     scene.scripted.hold('0200');
-    const answer = scene.installation.phone().tap({ amount: '10.00', currency: 'ZAR' });
+    const response = scene.installation.phone().tap({ amount: '10.00', currency: 'ZAR' });
     const sale = await scene.scripted.next('0200');
-    sale.answer(withCode(code));
-    const { type, serviceReference } = outcomeOf(await answer);
+    sale.respond(withCode(code));
+    const { type, serviceReference } = outcomeOf(await response);
     expect(type).toBe('Indeterminate');
     expect((await scene.scripted.next('0420')).message).toMatchObject({ rrn: sale.message.rrn });
     await eventually(async () => {
@@ -71,15 +71,15 @@ describe('a switch that books what it answers with a trouble code', () => {
     const sale = await sellApproved(scene.installation, '10.00');
     await scene.scripted.next('0200');
     scene.scripted.hold('0200', '0420', '0421');
-    const answer = refundSale(scene.installation, sale, { amount: '10.00', refundReference: randomUUID() });
+    const response = refundSale(scene.installation, sale, { amount: '10.00', refundReference: randomUUID() });
     const refund = await scene.scripted.next('0200');
-    refund.answer(withCode('96'));
-    const { serviceReference } = (await answer).body as RefundAnswer;
+    refund.respond(withCode('96'));
+    const { serviceReference } = (await response).body as RefundResponse;
     const reversal = await scene.scripted.next('0420');
     expect(reversal.message).toMatchObject({ rrn: refund.message.rrn });
     const again = { amount: '10.00', refundReference: randomUUID() };
     expect(await refundSale(scene.installation, sale, again)).toMatchObject({ status: 409 });
-    reversal.answer();
+    reversal.respond();
     await eventually(async () => {
       expect(await scene.stored(serviceReference)).toMatchObject({ disposition: Disposition.Voided });
     });

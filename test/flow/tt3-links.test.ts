@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { AppPhone, ask, createLink, MANDATE, statusOf } from '../support/links.ts';
 import { refundSale } from '../support/refunds.ts';
 import { request } from '../support/requests.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
 import { everythingStored } from '../support/secrets.ts';
-import { untilAnswered } from '../support/transactions.ts';
+import { untilResponded } from '../support/transactions.ts';
 
 /**
  * One installation whose api process hands taps to a worker, and one process with both roles; each at a switch of
@@ -23,8 +23,8 @@ beforeAll(async () => {
   await apart.startGateway({ TAPWIRE_ROLE: 'worker' });
   // An api process looks for workers every two seconds.
   await eventually(async () => {
-    const answer = await apart.phone('bakery').tap({ amount: '10.00', currency: 'ZAR' });
-    expect(outcomeOf(answer).type).toBe('Approved');
+    const response = await apart.phone('bakery').tap({ amount: '10.00', currency: 'ZAR' });
+    expect(outcomeOf(response).type).toBe('Approved');
   });
 });
 afterEach(async () => {
@@ -53,10 +53,10 @@ test.each(
     const details = await ask(installation, link, `/consumer/qrCodeDetails/${link.id}`);
     expect(details).toMatchObject({ status: 200, body: { ...SHOWN, type: 'TT3', amount: '100.00' } });
 
-    const answer = outcomeOf(await new AppPhone(installation, link).pay({ amount: '100.00' }));
-    expect(answer).toMatchObject({ type: 'Approved', amount: 10_000 });
-    const { serviceReference: id, authorizationCode } = answer;
-    await untilAnswered(database, id);
+    const response = outcomeOf(await new AppPhone(installation, link).pay({ amount: '100.00' }));
+    expect(response).toMatchObject({ type: 'Approved', amount: 10_000 });
+    const { serviceReference: id, authorizationCode } = response;
+    await untilResponded(database, id);
     expect(installation.ledger.at(-1)).toMatchObject({ kind: 'sale', amountMinor: 0, approvedMinor: 0 });
     expect(await statusOf(installation, link.id, 'tt3QRCode')).toEqual({
       ...SHOWN,

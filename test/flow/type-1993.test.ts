@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Type1993Config } from '../../processors/type-1993/config.ts';
-import type { RefundAnswer } from '../../schemas/refund.ts';
+import type { RefundResponse } from '../../schemas/refund.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { ReversalState } from '../../src/payments/model/transaction.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { askedFor, enterPin, tapForPin, WRONG_PIN } from '../support/pins.ts';
 import { refundSale, sellApproved, voidSale } from '../support/refunds.ts';
 import { request } from '../support/requests.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { letDoubtPass, letTimePass, storedTransaction, trailOf } from '../support/transactions.ts';
 
 /** An amount selects the response by the code that the phone sees; the switch sends the action code for it. */
@@ -37,15 +37,15 @@ describe('at a switch of ISO 8583:1993 where a 1200 posts a sale', () => {
   });
 
   test('a sale is approved with 000, and integrators see the action code', async () => {
-    const answer = await tap('10.00');
-    expect(answer).toMatchObject({ type: 'Approved', isoResponseCode: '00' });
-    const { body } = await request(installation.url, `/transactions/${answer.serviceReference}`, {
+    const response = await tap('10.00');
+    expect(response).toMatchObject({ type: 'Approved', isoResponseCode: '00' });
+    const { body } = await request(installation.url, `/transactions/${response.serviceReference}`, {
       headers: { 'x-api-key': await installation.apiKey() },
     });
     expect(body).toMatchObject({ responseCode: 0 });
     const { rows } = await installation.database.query(
       'select provider_fields as fields, settlement_date as "settlementDate" from transactions where id = $1',
-      [answer.serviceReference],
+      [response.serviceReference],
     );
     expect(rows).toMatchObject([{ fields: { actionCode: '000', responseCode: '00' } }]);
     expect(rows[0].settlementDate).toMatch(/^\d{4}-\d\d-\d\d$/);
@@ -57,12 +57,12 @@ describe('at a switch of ISO 8583:1993 where a 1200 posts a sale', () => {
     ['10.54', '54', 'Expired card'],
     ['10.91', '91', 'Issuer or switch inoperative'],
   ])('%s is declined, with the code and the text of the interface instead of three digits', async (amount, code, text) => {
-    const answer = await tap(amount);
-    expect(answer).toMatchObject({ type: 'Declined', isoResponseCode: code, errorCode: 209, errorMessage: text });
-    expect(await bookedFor(answer.serviceReference)).toBeUndefined();
+    const response = await tap(amount);
+    expect(response).toMatchObject({ type: 'Declined', isoResponseCode: code, errorCode: 209, errorMessage: text });
+    expect(await bookedFor(response.serviceReference)).toBeUndefined();
   });
 
-  test('116 in the answer is what integrators see as the action code of a decline', async () => {
+  test('116 in the response is what integrators see as the action code of a decline', async () => {
     const { serviceReference: id } = await tap('10.51');
     const { rows } = await installation.database.query(
       'select provider_fields as fields from transactions where id = $1',
@@ -76,8 +76,8 @@ describe('at a switch of ISO 8583:1993 where a 1200 posts a sale', () => {
   });
 
   test('a sale without a response is reversed with 1420, and 400 in 1430 makes it Voided', async () => {
-    const { serviceReference: id, ...answer } = await tap('10.69');
-    expect(answer).toMatchObject({ type: 'Indeterminate', isoResponseCode: '' });
+    const { serviceReference: id, ...response } = await tap('10.69');
+    expect(response).toMatchObject({ type: 'Indeterminate', isoResponseCode: '' });
     await untilVoided(id);
     expect(await bookedFor(id)).toMatchObject({ state: 'reversed' });
     expect(await storedTransaction(installation.database, id)).toMatchObject({
@@ -86,16 +86,16 @@ describe('at a switch of ISO 8583:1993 where a 1200 posts a sale', () => {
   });
 
   test('909, a malfunction of the switch, is uncertain: it is reversed until 914 is confirmed', async () => {
-    const { serviceReference: id, ...answer } = await tap('10.96');
-    expect(answer.type).toBe('Indeterminate');
+    const { serviceReference: id, ...response } = await tap('10.96');
+    expect(response.type).toBe('Indeterminate');
     await letDoubtPass(installation.database, id); // nothing was booked: the switch cannot locate it
     await untilVoided(id);
     expect(await bookedFor(id)).toBeUndefined();
   });
 
   test('an approval after the deadline is recorded, and certainly reversed', async () => {
-    const { serviceReference: id, ...answer } = await tap('10.68');
-    expect(answer.type).toBe('Indeterminate');
+    const { serviceReference: id, ...response } = await tap('10.68');
+    expect(response.type).toBe('Indeterminate');
     await eventually(async () => expect(await trailOf(installation.database, id)).toContain('late approved'));
     await untilVoided(id);
     expect(await bookedFor(id)).toMatchObject({ state: 'reversed' });
@@ -115,7 +115,7 @@ describe('at a switch of ISO 8583:1993 where a 1200 posts a sale', () => {
     const sale = await sellApproved(installation, '100.00');
     const { status, body } = await refundSale(installation, sale, { amount: '40.00', refundReference: randomUUID() });
     expect({ status, body }).toMatchObject({ status: 200, body: { type: 'Approved', amount: 4_000 } });
-    expect(await bookedFor((body as RefundAnswer).serviceReference)).toMatchObject({
+    expect(await bookedFor((body as RefundResponse).serviceReference)).toMatchObject({
       kind: 'refund',
       state: 'approved',
       approvedMinor: 4_000,
@@ -125,14 +125,14 @@ describe('at a switch of ISO 8583:1993 where a 1200 posts a sale', () => {
   test('112 asks any card for its PIN, 117 asks again, and the right PIN is approved', async () => {
     const phone = installation.phone();
     const asked = await tapForPin(phone, { card: 'mastercard', amount: '12.65' });
-    expect(asked.answer).toMatchObject({
+    expect(asked.response).toMatchObject({
       type: 'Declined',
       errorCode: 65,
       isoResponseCode: '70',
       isSingleTapAndPin: true,
     });
     const again = askedFor(asked.reading, await enterPin(phone, asked, WRONG_PIN));
-    expect(again.answer).toMatchObject({ errorCode: 211, isoResponseCode: '55' });
+    expect(again.response).toMatchObject({ errorCode: 211, isoResponseCode: '55' });
     expect(outcomeOf(await enterPin(phone, again))).toMatchObject({ type: 'Approved', isoResponseCode: '00' });
   });
 

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { ReversalState } from '../../src/payments/model/transaction.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { DEADLINE_MS, type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
-import { jobsOf, letDoubtPass, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
+import { outcomeOf } from '../support/responses.ts';
+import { jobsOf, letDoubtPass, storedTransaction, trailOf, untilResponded } from '../support/transactions.ts';
 
 let installation: Installation;
 beforeAll(async () => {
@@ -34,17 +34,17 @@ function untilVoided(id: string) {
 describe.concurrent('an approval that the gateway cannot accept is reversed once, and Voided when the switch acknowledges', () => {
   test.each([
     ['the switch stays silent', '10.69', 'NoResponseFromPaymentProcessor'],
-    ['the answer is garbage', '10.97', 'NoResponseFromPaymentProcessor'],
-    ['the answer has another STAN', '10.87', 'NoResponseFromPaymentProcessor'],
-    ['the answer has another amount', '10.88', 'BadResponseFromPaymentProcessor'],
-    ['the answer has a MAC that is wrong', '10.86', 'BadResponseFromPaymentProcessor'],
+    ['the response is garbage', '10.97', 'NoResponseFromPaymentProcessor'],
+    ['the response has another STAN', '10.87', 'NoResponseFromPaymentProcessor'],
+    ['the response has another amount', '10.88', 'BadResponseFromPaymentProcessor'],
+    ['the response has a MAC that is wrong', '10.86', 'BadResponseFromPaymentProcessor'],
     ['a part is approved and that was not allowed', '10.85', 'BadResponseFromPaymentProcessor'],
   ])('%s', async (_what, amount, status) => {
     const { database } = installation;
-    const answer = outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR' }));
-    expect(answer).toMatchObject(INDETERMINATE);
-    const { id } = await untilVoided(answer.serviceReference);
-    await untilAnswered(database, id);
+    const response = outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR' }));
+    expect(response).toMatchObject(INDETERMINATE);
+    const { id } = await untilVoided(response.serviceReference);
+    await untilResponded(database, id);
     expect(await bookedFor(id)).toMatchObject({ state: 'reversed', reversals: 1 });
     const trail = await trailOf(database, id);
     expect(trail.filter((move) => !move.startsWith('reversal'))).toEqual([...SUBMITTED, status, 'RespondedToPhone']);
@@ -69,9 +69,9 @@ async function expectJourney(id: string): Promise<void> {
 
 test('an approval after the deadline is reported, and reversed again if a reversal was sent before it', async () => {
   const { database } = installation;
-  const answer = outcomeOf(await installation.phone().tap({ amount: '10.68', currency: 'ZAR' }));
-  expect(answer).toMatchObject(INDETERMINATE);
-  const id = answer.serviceReference;
+  const response = outcomeOf(await installation.phone().tap({ amount: '10.68', currency: 'ZAR' }));
+  expect(response).toMatchObject(INDETERMINATE);
+  const id = response.serviceReference;
   await eventually(async () => expect(await trailOf(database, id)).toContain('late approved'));
   await untilVoided(id);
   const trail = await trailOf(database, id);
@@ -88,9 +88,9 @@ describe.concurrent('a code of unknown meaning is Indeterminate and reversed', (
     ['70, which only Visa has, for a Mastercard', '10.70', '70', 'mastercard'],
   ] as const)('%s', async (_what, amount, responseCode, card: 'mastercard' | undefined = undefined) => {
     const { database } = installation;
-    const answer = outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR', card }));
-    expect(answer).toMatchObject(INDETERMINATE);
-    const id = answer.serviceReference;
+    const response = outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR', card }));
+    expect(response).toMatchObject(INDETERMINATE);
+    const id = response.serviceReference;
     // The switch had approved nothing: it cannot locate the original, and responds so. The gateway asks once more to be
     // certain.
     await letDoubtPass(database, id);
@@ -102,15 +102,15 @@ describe.concurrent('a code of unknown meaning is Indeterminate and reversed', (
 });
 
 test('the phone gets Indeterminate, and not before the deadline', async () => {
-  const { ms, ...answer } = await installation.phone().tap({ amount: '10.69', currency: 'ZAR' });
+  const { ms, ...response } = await installation.phone().tap({ amount: '10.69', currency: 'ZAR' });
   expect(ms).toBeGreaterThanOrEqual(DEADLINE_MS - 1);
-  expect(outcomeOf({ ms, ...answer }).type).toBe('Indeterminate');
+  expect(outcomeOf({ ms, ...response }).type).toBe('Indeterminate');
 });
 
 test('a response that arrives twice counts once', async () => {
-  const answer = outcomeOf(await installation.phone().tap({ amount: '10.99', currency: 'ZAR' }));
-  expect(answer).toMatchObject({ type: 'Approved', isoResponseCode: '00' });
-  const { id } = await untilAnswered(installation.database, answer.serviceReference);
+  const response = outcomeOf(await installation.phone().tap({ amount: '10.99', currency: 'ZAR' }));
+  expect(response).toMatchObject({ type: 'Approved', isoResponseCode: '00' });
+  const { id } = await untilResponded(installation.database, response.serviceReference);
   expect(await trailOf(installation.database, id)).toEqual([
     ...SUBMITTED,
     'ResponseReceivedFromPaymentProcessor',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { RefundAnswer, VoidAnswer } from '../../schemas/refund.ts';
+import type { RefundResponse, VoidResponse } from '../../schemas/refund.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { VoidState } from '../../src/payments/model/transaction.ts';
@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
 import { reviewsIn } from '../support/reviews.ts';
 import { scriptedInstallation, withCode } from '../support/scripted-installation.ts';
-import { jobsOf, trailOf, untilAnswered } from '../support/transactions.ts';
+import { jobsOf, trailOf, untilResponded } from '../support/transactions.ts';
 
 const MAC_KEYS = { macKeys: [{ number: 1, keyId: 'type-1-mac' }] };
 
@@ -30,7 +30,7 @@ const stored = (id: string) => storedSale(scene.installation.database, id);
 async function startVoid(sale: string): Promise<string> {
   const { status, body } = await voidSale(scene.installation, sale);
   expect(status).toBe(202);
-  return (body as VoidAnswer).serviceReference;
+  return (body as VoidResponse).serviceReference;
 }
 
 test("a void is the sale's reversal with reason 4000 and its DE38, repeated as 0421 with the same STAN", async () => {
@@ -48,7 +48,7 @@ test("a void is the sale's reversal with reason 4000 and its DE38, repeated as 0
     reasonCode: '4000',
     originalElements: first.originalElements,
   });
-  repeat.answer();
+  repeat.respond();
   await eventually(async () => expect(await stored(sale)).toMatchObject({ disposition: Disposition.Voided }));
 });
 
@@ -56,14 +56,14 @@ test('a refund contains its amount and its sale', async () => {
   const sale = await sellApproved(scene.installation, '10.00');
   const { message: sold } = await scene.scripted.next('0200');
   const { body } = await refundSale(scene.installation, sale, { amount: '4.00', refundReference: randomUUID() });
-  const { serviceReference, paymentProviderReference } = body as RefundAnswer;
+  const { serviceReference, paymentProviderReference } = body as RefundResponse;
   const { message } = await scene.scripted.next('0200');
   expect(message).toMatchObject({ processingCode: '200000', amount: '000000000400', pan: sold.pan, tid: sold.tid });
   expect(message.stan).not.toBe(sold.stan);
   expect(message.rrn).toBe(paymentProviderReference);
   expect(message.switchData).toMatchObject({ originalKey: `${sold.transmissionDateTime}${sold.rrn}` });
   expect(message.track2 ?? message.pinBlock).toBeUndefined();
-  await untilAnswered(scene.installation.database, serviceReference);
+  await untilResponded(scene.installation.database, serviceReference);
 });
 
 describe('a void that the switch refuses', () => {
@@ -71,8 +71,8 @@ describe('a void that the switch refuses', () => {
     const sale = await sellApproved(scene.installation, '10.00');
     scene.scripted.hold('0420', '0421');
     const voided = await startVoid(sale);
-    (await scene.scripted.next('0420')).answer(NO);
-    (await scene.nextRepeat(sale)).answer();
+    (await scene.scripted.next('0420')).respond(NO);
+    (await scene.nextRepeat(sale)).respond();
     await eventually(async () => expect(await stored(sale)).toMatchObject({ disposition: Disposition.Voided }));
     expect(await stored(voided)).toMatchObject({ disposition: Disposition.Approved, needsReview: false });
   });
@@ -82,8 +82,8 @@ describe('a void that the switch refuses', () => {
     const sale = await sellApproved(scene.installation, '10.00');
     scene.scripted.hold('0420', '0421');
     const refused = await startVoid(sale);
-    (await scene.scripted.next('0420')).answer(NO);
-    (await scene.nextRepeat(sale)).answer(NO);
+    (await scene.scripted.next('0420')).respond(NO);
+    (await scene.nextRepeat(sale)).respond(NO);
     await eventually(async () =>
       expect(await stored(refused)).toMatchObject({ disposition: Disposition.Declined, needsReview: true }),
     );
@@ -93,13 +93,13 @@ describe('a void that the switch refuses', () => {
     const session = await logIn({ acquirerId: 1 }, 'operator');
     expect((await resolve(session, sale, 'approved')).status).toBe(204);
     const again = await startVoid(sale);
-    (await scene.scripted.next('0420')).answer();
+    (await scene.scripted.next('0420')).respond();
     await eventually(async () => expect(await stored(sale)).toMatchObject({ voidState: VoidState.done }));
     expect(await stored(again)).toMatchObject({ disposition: Disposition.Approved });
     expect((await trailOf(database, sale)).slice(-9)).toEqual([
       'void',
       'reversal sent 1',
-      'answer refused 1',
+      'response refused 1',
       'reversal sent 2',
       'reversal refused 2',
       'resolution approved',
@@ -114,14 +114,14 @@ test('refusals with a wrong MAC refuse no void', async () => {
   const sale = await sellApproved(scene.installation, '10.00');
   scene.scripted.hold('0420', '0421');
   const voided = await startVoid(sale);
-  (await scene.scripted.next('0420')).answer(NO, { isMacSpoilt: true });
-  (await scene.nextRepeat(sale)).answer(NO, { isMacSpoilt: true });
+  (await scene.scripted.next('0420')).respond(NO, { isMacSpoilt: true });
+  (await scene.nextRepeat(sale)).respond(NO, { isMacSpoilt: true });
   await eventually(async () => {
     await scene.letTimePass(sale, 180);
     expect(scene.scripted.of('0421')).toHaveLength(2);
   });
   expect(await stored(voided)).toMatchObject({ disposition: null });
   expect(await stored(sale)).toMatchObject({ disposition: Disposition.Approved, voidState: VoidState.asked });
-  (await scene.scripted.next('0421')).answer();
+  (await scene.scripted.next('0421')).respond();
   await eventually(async () => expect(await stored(sale)).toMatchObject({ disposition: Disposition.Voided }));
 });

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { VoidAnswer } from '../../schemas/refund.ts';
+import type { VoidResponse } from '../../schemas/refund.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { ReversalState, type Transaction, TransactionType, VoidState } from '../../src/payments/model/transaction.ts';
 import { findIsSettled } from '../../src/store/transactions/refund-store.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants, expectSoundStates } from '../support/invariants.ts';
 import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
-import { jobsOf, letTimePass, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
+import { outcomeOf } from '../support/responses.ts';
+import { jobsOf, letTimePass, storedTransaction, trailOf, untilResponded } from '../support/transactions.ts';
 
 let installation: Installation;
 beforeAll(async () => {
@@ -37,22 +37,22 @@ const HALF_DAY_MS = 12 * 3_600_000;
 const asVoid = { type: TransactionType.Void, needsReview: false };
 
 describe('a void', () => {
-  test('is answered with 202, is sent to the switch as a reversal, and makes the sale Voided when it is acknowledged', async () => {
+  test('receives 202, is sent to the switch as a reversal, and makes the sale Voided when it is acknowledged', async () => {
     const { database } = installation;
     const sale = await sell();
     const { status, body, headers } = await voidSale(installation, sale);
-    const answer = body as VoidAnswer;
+    const response = body as VoidResponse;
     expect(status).toBe(202);
-    expect(answer).toEqual({
+    expect(response).toEqual({
       serviceReference: expect.any(String),
       originalTransactionId: sale,
       amount: 10_000,
       currency: 'ZAR',
     });
-    expect(headers.get('location')).toBe(`/transactions/${answer.serviceReference}`);
+    expect(headers.get('location')).toBe(`/transactions/${response.serviceReference}`);
     await untilVoided(sale);
     expect(await bookedFor(sale)).toMatchObject({ state: 'reversed', reversals: 1 });
-    expect(await stored(answer.serviceReference)).toEqual({
+    expect(await stored(response.serviceReference)).toEqual({
       ...asVoid,
       disposition: Disposition.Approved,
       refundedMinor: 0,
@@ -60,14 +60,14 @@ describe('a void', () => {
     });
     const trail = await trailOf(database, sale);
     expect(trail.slice(-3)).toEqual(['void', 'reversal sent 1', 'reversal acknowledged 1']);
-    expect(await trailOf(database, answer.serviceReference)).toEqual(['RequestReceived', 'RespondedToPhone']);
+    expect(await trailOf(database, response.serviceReference)).toEqual(['RequestReceived', 'RespondedToPhone']);
     await eventually(async () => expect(await jobsOf(database, sale)).toEqual([]));
   });
 
   test('is repeated until the switch acknowledges it, and cannot be cancelled meanwhile', async () => {
     const { database } = installation;
-    const sale = await sell('100.89'); // approved; two reversals stay unanswered
-    const { serviceReference } = (await voidSale(installation, sale)).body as VoidAnswer;
+    const sale = await sell('100.89'); // approved; two reversals stay without a response
+    const { serviceReference } = (await voidSale(installation, sale)).body as VoidResponse;
     await eventually(async () => expect(await bookedFor(sale)).toMatchObject({ reversals: 1 }));
     expect(await stored(sale)).toMatchObject({ disposition: Disposition.Approved, voidState: VoidState.asked });
     expect(await stored(serviceReference)).toMatchObject({ ...asVoid, disposition: null });
@@ -86,9 +86,9 @@ describe('a void', () => {
 
   test('many voids at once are one void', async () => {
     const sale = await sell();
-    const answers = await Promise.all(Array.from({ length: 6 }, () => voidSale(installation, sale)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([202, 409, 409, 409, 409, 409]);
-    for (const { status, body } of answers) if (status === 409) expect(body).toMatchObject({ errorCode: 213 });
+    const responses = await Promise.all(Array.from({ length: 6 }, () => voidSale(installation, sale)));
+    expect(responses.map(({ status }) => status).sort()).toEqual([202, 409, 409, 409, 409, 409]);
+    for (const { status, body } of responses) if (status === 409) expect(body).toMatchObject({ errorCode: 213 });
     await untilVoided(sale);
     expect(await bookedFor(sale)).toMatchObject({ reversals: 1 });
   });
@@ -119,9 +119,9 @@ describe('a void is refused', () => {
   test('a void is refused for a sale that was declined, and for a void', async () => {
     const tap = outcomeOf(await installation.phone().tap({ amount: '10.51', currency: 'ZAR' }));
     expect(await voidSale(installation, tap.serviceReference)).toMatchObject({ status: 409, body: { errorCode: 134 } });
-    await untilAnswered(installation.database, tap.serviceReference);
+    await untilResponded(installation.database, tap.serviceReference);
     const sale = await sell();
-    const { serviceReference } = (await voidSale(installation, sale)).body as VoidAnswer;
+    const { serviceReference } = (await voidSale(installation, sale)).body as VoidResponse;
     expect(await voidSale(installation, serviceReference)).toMatchObject({ status: 409, body: { errorCode: 134 } });
     await untilVoided(sale);
   });
@@ -197,8 +197,8 @@ test('a void of a sale that the switch cannot locate, twice, is Declined, needs 
   const sale = await sell();
   const before = await storedTransaction(database, sale);
   await withoutTheSale(async () => {
-    const { serviceReference } = (await voidSale(installation, sale)).body as VoidAnswer;
-    await eventually(async () => expect(await trailOf(database, sale)).toContain('answer unableToLocate 1'));
+    const { serviceReference } = (await voidSale(installation, sale)).body as VoidResponse;
+    await eventually(async () => expect(await trailOf(database, sale)).toContain('response unableToLocate 1'));
     expect(await stored(serviceReference)).toMatchObject({ disposition: null });
     await letTimePass(database, sale, 60);
     await eventually(async () =>
@@ -221,7 +221,7 @@ async function cutOver(): Promise<void> {
   );
 }
 
-/** Simulates a switch without the sale in its books: reversals are answered with 25. */
+/** Simulates a switch without the sale in its books: reversals receive 25. */
 async function withoutTheSale(work: () => Promise<void>): Promise<void> {
   const { ledger } = installation.simulator;
   ledger.reverse = () => 'notFound';

@@ -49,23 +49,23 @@ REQUIRED = (3, 4, 12, 13, 14, 22, 25, 32, 37, 41, 42, 43, 49, 123)
 RESPONSES = {'0100': '0110', '0200': '0210', '0420': '0430', '0421': '0430', '0800': '0810'}
 
 FAULTS = {
-    61: 'silent: books, and never answers',
-    62: 'late: books, and answers after --late-ms',
-    63: 'trouble: books, and answers 96',
-    64: 'trouble-06: books, and answers 06',
-    65: 'trouble-22: books, and answers 22',
-    66: 'doubled: gets the request twice and answers both: 94, or a second booking with --duplicates none',
-    67: 'doubled-lost: as doubled, but if the second answer is 94, the first one is lost',
+    61: 'silent: books, and never responds',
+    62: 'late: books, and responds after --late-ms',
+    63: 'trouble: books, and responds with 96',
+    64: 'trouble-06: books, and responds with 06',
+    65: 'trouble-22: books, and responds with 22',
+    66: 'doubled: gets the request twice and responds to both: 94, or a second booking with --duplicates none',
+    67: 'doubled-lost: as doubled, but if the second response is 94, the first one is lost',
     71: 'second-approval: books twice, and approves twice with two numbers in DE38',
-    72: 'reversal-94: silent, and answers each reversal with 94 without effect',
-    73: 'reversal-lost: silent, reverses, does not answer the first reversal, and answers its repeat with 94',
+    72: 'reversal-94: silent, and responds to each reversal with 94 without effect',
+    73: 'reversal-lost: silent, reverses, does not respond to the first reversal, and responds to its repeat with 94',
     74: 'reversal-refused: silent, and refuses each reversal with 40',
-    75: 'reversal-trouble: silent, and answers the first reversal with 96 without effect',
+    75: 'reversal-trouble: silent, and responds to the first reversal with 96 without effect',
     76: 'late-refused: late, and refuses each reversal with 40',
-    77: 'void-94: answers each reversal with 94 without effect',
-    78: 'void-lost: as reversal-lost, but the request is answered',
+    77: 'void-94: responds to each reversal with 94 without effect',
+    78: 'void-lost: as reversal-lost, but the request receives a response',
     79: 'void-refused: refuses each reversal with 40',
-    80: 'void-trouble: answers the first reversal with 96 without effect',
+    80: 'void-trouble: responds to the first reversal with 96 without effect',
     81: 'declined: 51, and books nothing',
 }
 
@@ -278,7 +278,7 @@ class Books:
                 and e['card'][-4:] == pan[-4:] and (e['what'] == 'refund') == m[3].startswith('20')]
 
     def reverse(self, m):
-        """Returns DE39 of the 0430, or None for no answer."""
+        """Returns DE39 of the 0430, or None for no response."""
         found = self.originals(m)
         original = next((e for e in found if e['reversedBy'] is None), found[0] if found else None)
         fault = original['fault'].replace('void-', 'reversal-') if original else ''
@@ -333,31 +333,31 @@ class Switch:
             print(f'a message cannot be read: {error}', file=sys.stderr, flush=True)
             if m.get(0) in RESPONSES:
                 m.pop(127, None)
-                self.answer(writer, m, '30')
+                self.respond(writer, m, '30')
             return
         if m[0] not in RESPONSES:
             if m[0][2:3] in '024' and m[0][3] == '0' and m[0][2] != '1':
-                self.answer(writer, m, '12')
+                self.respond(writer, m, '12')
             return
         broken = broken_rule(m)
         if broken:
             self.books.requests.append({'mti': m[0], 'response': '30', 'reason': broken})
             print(f'{m[0]} is refused with 30: {broken}', file=sys.stderr, flush=True)
-            return self.answer(writer, m, '30')
+            return self.respond(writer, m, '30')
         if m[0] == '0800':
             if m[70] == '001':
                 self.signed_on.add(writer)
             if m[70] == '002':
                 self.signed_on.discard(writer)
-            return self.answer(writer, m, '00' if m[70] in ('001', '002', '201', '301') else '12')
+            return self.respond(writer, m, '00' if m[70] in ('001', '002', '201', '301') else '12')
         if writer not in self.signed_on:
-            return self.answer(writer, m, '91')
+            return self.respond(writer, m, '91')
         if m[0] in ('0420', '0421'):
             code = self.books.reverse(m)
-            return self.answer(writer, m, code) if code else None
+            return self.respond(writer, m, code) if code else None
         pan = m.get(2) or re.split('[D=]', m[35])[0]
         if not TEST_CARDS.match(pan):
-            return self.answer(writer, m, '14')
+            return self.respond(writer, m, '14')
         self.request(m, writer)
 
     def request(self, m, writer):
@@ -365,37 +365,37 @@ class Switch:
         known = self.books.known(m)
         if known:
             self.books.record('duplicate', m, original=known['entry'])
-            return self.answer(writer, m, '94')
+            return self.respond(writer, m, '94')
         if fault == 'declined':
-            return self.answer(writer, m, '51')
+            return self.respond(writer, m, '51')
         first = self.books.book(m, fault)
         number = first['authorizationCode']
         if fault in ('late', 'late-refused'):
             self.later(self.options.late_ms, writer, m, '00', number)
         elif fault.startswith('trouble'):
-            self.answer(writer, m, {'trouble': '96', 'trouble-06': '06', 'trouble-22': '22'}[fault])
+            self.respond(writer, m, {'trouble': '96', 'trouble-06': '06', 'trouble-22': '22'}[fault])
         elif fault in ('doubled', 'doubled-lost'):
             if fault == 'doubled' or not self.books.known(m):
-                self.answer(writer, m, '00', number)
+                self.respond(writer, m, '00', number)
             if self.books.known(m):
-                self.answer(writer, m, '94')
+                self.respond(writer, m, '94')
             else:
-                self.answer(writer, m, '00', self.books.book(m, fault, True)['authorizationCode'])
+                self.respond(writer, m, '00', self.books.book(m, fault, True)['authorizationCode'])
         elif fault == 'second-approval':
-            self.answer(writer, m, '00', number)
-            self.answer(writer, m, '00', self.books.book(m, fault, True)['authorizationCode'])
+            self.respond(writer, m, '00', number)
+            self.respond(writer, m, '00', self.books.book(m, fault, True)['authorizationCode'])
         elif fault != 'silent' and not fault.startswith('reversal-'):
-            self.answer(writer, m, '00', number)
+            self.respond(writer, m, '00', number)
 
-    def later(self, milliseconds, *answer):
+    def later(self, milliseconds, *response):
         async def send():
             await asyncio.sleep(milliseconds / 1000)
-            self.answer(*answer)
+            self.respond(*response)
         task = asyncio.ensure_future(send())
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
-    def answer(self, writer, m, code, number=None):
+    def respond(self, writer, m, code, number=None):
         fields = {bit: m[bit] for bit in ECHOED if bit in m}
         if m[0] == '0800':
             fields = {bit: m[bit] for bit in (7, 11, 70) if bit in m}

@@ -7,7 +7,7 @@ import type { HostCommand } from '../../src/hsm-devices/payshield/host-command.t
 /** A command whose code names it. */
 const command = (code: string): HostCommand<string> => ({ code, body: Buffer.alloc(0), read: () => code });
 
-/** A connection that answers each command at once with its code. */
+/** A connection that responds to each command at once with its code. */
 const connection = { send: async ({ code }: HostCommand<string>) => code } as unknown as DeviceConnection;
 
 /** The outcomes of commands, in the order in which they end. */

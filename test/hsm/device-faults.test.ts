@@ -64,9 +64,9 @@ describe('one device', () => {
     ['an unknown message header', 'ZZZZM7000123456789ABCDEF'],
     ['the response code of another command', (header: string) => `${header}CD000123456789ABCDEF`],
     ['a length that no response has', ''],
-  ])('a device that responds with %s is not believed: the connection ends', async (_, answer) => {
+  ])('a device that responds with %s is not believed: the connection ends', async (_, respond) => {
     const device = healthyBut(({ header, socket }) => {
-      socket.write(frame(typeof answer === 'string' ? answer : answer(header)));
+      socket.write(frame(typeof respond === 'string' ? respond : respond(header)));
     });
     const hsm = await readyHsm(opened, [await opened.fake(device)]);
     expect((await failureOf(compute(hsm))).code).toBe('FRAME_INVALID');
@@ -83,10 +83,10 @@ describe('one device', () => {
     'M7000123456789ABCDE',
     'M7000123456789abcdef',
     'M7000123456789ABCDEF00',
-  ])('a device whose response is %s fails the call and not others', async (answer) => {
+  ])('a device whose response is %s fails the call and not others', async (response) => {
     const device = healthyBut((received) => {
       const isBad = received.message.includes('bad one');
-      received.socket.write(isBad ? frame(received.header + answer) : goodMac(received));
+      received.socket.write(isBad ? frame(received.header + response) : goodMac(received));
     });
     const hsm = await readyHsm(opened, [await opened.fake(device)]);
     const [bad] = await Promise.all([failureOf(compute(hsm, 'bad one')), computes(hsm, 'good on')]);
@@ -97,10 +97,10 @@ describe('one device', () => {
     ['M768', 'whose operator disabled a command'],
     ['M747', 'without the licence for an algorithm'],
     ['M7000123', 'that fills a field of one command differently'],
-  ])('a device that responds with %s, %s, stays in use for other commands', async (answer) => {
+  ])('a device that responds with %s, %s, stays in use for other commands', async (response) => {
     const kcv = fileKeys('variant').find(({ keyId }) => keyId === 'zpk')!.kcv;
     const device = healthyBut(({ header, code, socket }) =>
-      socket.write(frame(`${header}${code === 'BU' ? `BV00${kcv}` : answer}`)),
+      socket.write(frame(`${header}${code === 'BU' ? `BV00${kcv}` : response}`)),
     );
     const hsm = await readyHsm(opened, [await opened.fake(device)]);
     for (let n = 0; n < 12; n++) await failureOf(compute(hsm));
@@ -208,13 +208,13 @@ describe('one device', () => {
 
   test('a device whose local master key changes stays out of use until its diagnostics pass, also if they fail otherwise', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'], shouldAdvanceTime: true });
-    let answer = 'ND00268604';
+    let response = 'ND00268604';
     let checks = 0;
     const healthy = healthyBut(() => {});
     const port = await opened.fake((received) => {
       if (received.code !== 'NC') return healthy(received);
       checks++;
-      received.socket.write(frame(`${received.header}${answer}${answer === 'ND41' ? '' : '01234567890007-E000'}`));
+      received.socket.write(frame(`${received.header}${response}${response === 'ND41' ? '' : '01234567890007-E000'}`));
     });
     const hsm = await opened.hsm([port], { lmk: { form: 'variant', checkValue: '268604' } });
     const status = () => hsm.deviceStates()[0]!.status;
@@ -224,14 +224,14 @@ describe('one device', () => {
       await expect.poll(() => checks, { interval: 5 }).toBeGreaterThan(before);
     };
     await expect.poll(status, { interval: 5 }).toBe('ready');
-    answer = 'ND00999999';
+    response = 'ND00999999';
     await isChecked();
     await expect.poll(status, { interval: 5 }).toBe('wrongLmk');
-    answer = 'ND41';
+    response = 'ND41';
     await isChecked();
     await isChecked();
     expect(status()).toBe('wrongLmk');
-    answer = 'ND00268604';
+    response = 'ND00268604';
     await isChecked();
     await expect.poll(status, { interval: 5 }).toBe('ready');
   });
@@ -266,19 +266,19 @@ describe('one device', () => {
     const keys = fileKeys('variant').filter(({ keyId }) => keyId === 'zak');
     const keyOf = (acquirerId: number) => ({ ...keys[0]!, keyId: `acquirer/${acquirerId}/mac` });
     const received: FakeMessage[] = [];
-    let isAnswering = false;
-    const answer = (message: FakeMessage) => void message.socket.write(goodMac(message));
+    let isResponding = false;
+    const respond = (message: FakeMessage) => void message.socket.write(goodMac(message));
     const device = healthyBut((message) => {
       received.push(message);
-      if (isAnswering) answer(message);
+      if (isResponding) respond(message);
     });
     const changes = { connections: 1, timeLimitMs: 3_000, keys: [keyOf(1), keyOf(2)] };
     const hsm = await readyHsm(opened, [await opened.fake(device)], changes);
     const busy = Promise.allSettled(Array.from({ length: 400 }, () => compute(hsm, 'first', 'acquirer/1/mac')));
     await expect.poll(() => received.length).toBe(64);
     const other = compute(hsm, 'second', 'acquirer/2/mac');
-    isAnswering = true;
-    received.slice().forEach(answer);
+    isResponding = true;
+    received.slice().forEach(respond);
     expect(await other).toHaveLength(8);
     // 64 were on the connection, and the two acquirers take turns.
     expect(received.findIndex(({ message }) => message.endsWith('second'))).toBeLessThanOrEqual(65);

@@ -34,8 +34,8 @@ describe('several devices', () => {
       ({ header, socket }: { header: string; socket: Socket }) => socket.write(frame(`${header}M712`)),
     ],
     ['sends noise', ({ socket }: { socket: Socket }) => socket.write(Buffer.alloc(50, 0x41))],
-  ])('one of which %s fail no call', async (_, answer) => {
-    const bad = await opened.fake(healthyBut(answer));
+  ])('one of which %s fail no call', async (_, response) => {
+    const bad = await opened.fake(healthyBut(response));
     const hsm = await readyHsm(opened, [bad, good.port], PATIENT);
     for (let round = 0; round < 10; round++) {
       await Promise.all(Array.from({ length: 4 }, (_, at) => computes(hsm, `text ${round} ${at}`)));

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { answerCommand } from '../../src/tools/simulator/hsm/host-commands.ts';
+import { respondToCommand } from '../../src/tools/simulator/hsm/host-commands.ts';
 import { TestLmk } from '../../src/tools/simulator/hsm/test-lmk.ts';
 
 const lmk = new TestLmk('variant');
-const answer = (command: string) => answerCommand(Buffer.from(command, 'latin1'), lmk);
+const respond = (command: string) => respondToCommand(Buffer.from(command, 'latin1'), lmk);
 
 /**
  * Commands and responses under the published test LMK, as the tests of the Thales Simulator Library list them. They are
  * independent of this code: cryptograms under the LMK, variants, key check values and PIN blocks must be equal.
  */
-describe('the simulated device answers published commands byte for byte', () => {
+describe('the simulated device responds to published commands byte for byte', () => {
   test.each([
     [
       'A6, a key under a ZMK in X9.17 form',
@@ -49,6 +49,6 @@ describe('the simulated device answers published commands byte for byte', () => 
       'CB0004E98FFDA17099AF5501',
     ],
   ])('%s', (_, command, response) => {
-    expect(answer(command)).toBe(response);
+    expect(respond(command)).toBe(response);
   });
 });

@@ -37,7 +37,7 @@ const underLmk = (hex: string) => toHex(lmk.encrypt(fromHex(hex)));
 
 const missing = await missingModule('pythales.hsm');
 
-/** pythales expects one fixed message header, or none, and answers in order. It knows NC, BU and CA of the commands here. */
+/** pythales expects one fixed message header, or none, and responds in order. It knows NC, BU and CA of the commands here. */
 describe('a foreign simulated device, pythales', () => {
   let server: ChildProcess | undefined;
   let connection: DeviceConnection | undefined;

@@ -17,8 +17,8 @@ test('a device that damages its responses yields the right MAC or HsmUnavailable
   const right = Buffer.from(keyMac(clearKey('zak'), METHOD)(MESSAGE))
     .toString('hex')
     .toUpperCase();
-  const damage = (answer: Buffer): Buffer => {
-    const bytes = Buffer.from(answer);
+  const damage = (response: Buffer): Buffer => {
+    const bytes = Buffer.from(response);
     const at = below(bytes.length);
     switch (below(5)) {
       case 0: // the header, a code or the length; never the MAC, which no checksum protects

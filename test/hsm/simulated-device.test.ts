@@ -8,7 +8,7 @@ import { translateDukptPin, translateZonePin } from '../../src/hsm-devices/paysh
 import { type HostCommand, type Lmk, lmkField } from '../../src/hsm-devices/payshield/host-command.ts';
 import { keyTypeField } from '../../src/hsm-devices/payshield/key-field.ts';
 import { seededRandom } from '../../src/tools/simulator/faults.ts';
-import { answerCommand } from '../../src/tools/simulator/hsm/host-commands.ts';
+import { respondToCommand } from '../../src/tools/simulator/hsm/host-commands.ts';
 import { type LmkForm, TestLmk } from '../../src/tools/simulator/hsm/test-lmk.ts';
 import { readerPin } from '../crypto/test-keys.ts';
 import { clearKey, fileKeys, type TestKeyId } from './support.ts';
@@ -39,7 +39,7 @@ function goodCommands(form: LmkForm): Buffer[] {
     message: MESSAGE,
     macBytes: 4,
   } as const;
-  const computed = answerCommand(bytesOf(generateMac(mac)), new TestLmk(form)).substring(4);
+  const computed = respondToCommand(bytesOf(generateMac(mac)), new TestLmk(form)).substring(4);
   const cryptogram = `X${toHex(clearKey('zpk').useBytes((clear) => clearKey('zmk').encrypt(clear)))}`;
   const header = {
     version: 'B',
@@ -84,7 +84,7 @@ const bytesOf = ({ code, body }: HostCommand<unknown>) => Buffer.concat([Buffer.
 describe.each(['variant', 'keyBlock'] as const)('the simulated device with a %s LMK', (form) => {
   const lmk = new TestLmk(form);
   const good = goodCommands(form);
-  const errorOf = (command: Uint8Array) => answerCommand(command, lmk).substring(2, 4);
+  const errorOf = (command: Uint8Array) => respondToCommand(command, lmk).substring(2, 4);
 
   test('carries out good commands', () => {
     expect(good.map((command) => errorOf(command))).toEqual(good.map(() => '00'));
@@ -102,7 +102,7 @@ describe.each(['variant', 'keyBlock'] as const)('the simulated device with a %s 
     }
   });
 
-  test('answers every damaged command, and never with another form than code, error code and fields', () => {
+  test('responds to every damaged command, and never with another form than code, error code and fields', () => {
     const random = seededRandom(7);
     const below = (limit: number) => Math.floor(random.next() * limit);
     for (let round = 0; round < 4_000; round++) {
@@ -112,7 +112,7 @@ describe.each(['variant', 'keyBlock'] as const)('the simulated device with a %s 
         command[below(command.length)] = character;
       }
       const end = random.next() < 0.2 ? below(command.length) : command.length;
-      expect(answerCommand(command.subarray(0, end), lmk)).toMatch(/^[\s\S]{2}[0-9A-Z]{2}/);
+      expect(respondToCommand(command.subarray(0, end), lmk)).toMatch(/^[\s\S]{2}[0-9A-Z]{2}/);
     }
   });
 });

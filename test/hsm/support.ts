@@ -84,7 +84,7 @@ export class Opened {
     return hsm;
   }
 
-  /** A device whose answers the test decides. */
+  /** A device whose responses the test decides. */
   async fake(onMessage: FakeDevice): Promise<number> {
     const sockets = new Set<net.Socket>();
     const server = net.createServer((socket) => {
@@ -134,11 +134,11 @@ const HEALTH: Readonly<Record<string, (message: string) => string>> = {
   B2: (message) => `B300${message.substring(10)}`,
 };
 
-/** Answers the diagnostics as a healthy device does, and leaves other commands to the test. */
+/** Responds to the diagnostics as a healthy device does, and leaves other commands to the test. */
 export function healthyBut(onCommand: FakeDevice): FakeDevice {
   return (received) => {
-    const answer = HEALTH[received.code]?.(received.message);
-    if (answer === undefined) onCommand(received);
-    else received.socket.write(frame(received.header + answer));
+    const response = HEALTH[received.code]?.(received.message);
+    if (response === undefined) onCommand(received);
+    else received.socket.write(frame(received.header + response));
   };
 }

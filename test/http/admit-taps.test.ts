@@ -26,8 +26,8 @@ async function start(options: { readonly requiresHttps?: boolean; readonly most?
   events = [];
   handle = async () => ({});
   const log = {
-    answered: (_request: unknown, { statusCode }: { readonly statusCode: number }) =>
-      void events.push(`answered ${statusCode}`),
+    responded: (_request: unknown, { statusCode }: { readonly statusCode: number }) =>
+      void events.push(`responded ${statusCode}`),
     unforeseen: (error: unknown) => void events.push(`unforeseen ${error}`),
     overloaded: (_request: unknown, resource: string) => void events.push(`overloaded ${resource}`),
   };
@@ -108,7 +108,7 @@ describe('while a process works on as many taps as it can', () => {
       detail:
         'Too many requests are in progress; this request stored nothing. Repeat it, because an earlier one may be stored.',
     });
-    expect(events).toEqual(['overloaded gateway', 'answered 503']);
+    expect(events).toEqual(['overloaded gateway', 'responded 503']);
     expect((await release()).status).toBe(200);
   });
 
@@ -192,15 +192,15 @@ describe('a process that works on as many taps as it can', () => {
 
   test('refuses an acquirer that has its share, before the token is verified', async () => {
     expect(await submit(1)).toBe(503);
-    expect(events).toEqual(['overloaded gateway', 'answered 503']);
+    expect(events).toEqual(['overloaded gateway', 'responded 503']);
   });
 
   test('refuses it also with a token that was not seen before', async () => {
     expect(await submit(1, 'another token of 1')).toBe(503);
-    expect(events).toEqual(['identified', 'overloaded gateway', 'answered 503']);
+    expect(events).toEqual(['identified', 'overloaded gateway', 'responded 503']);
     events = [];
     expect(await submit(1, 'another token of 1')).toBe(503);
-    expect(events).toEqual(['overloaded gateway', 'answered 503']);
+    expect(events).toEqual(['overloaded gateway', 'responded 503']);
   });
 
   test('accepts another one, until that has its share too', async () => {
@@ -213,7 +213,7 @@ describe('a process that works on as many taps as it can', () => {
     load.begin();
     load.begin();
     expect(await submit(2)).toBe(503);
-    expect(events).toEqual(['overloaded gateway', 'answered 503']);
+    expect(events).toEqual(['overloaded gateway', 'responded 503']);
   });
 });
 

@@ -1,11 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Phone } from '../../src/tools/phone/phone.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { RIGHT_PIN } from '../support/pins.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
 import { storedTransactions } from '../support/transactions.ts';
 
 const TAP = { amount: '10.00', currency: 'ZAR' } as const;

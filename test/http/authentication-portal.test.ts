@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SCOPE_NAMES } from '../../schemas/scopes.ts';
 import { userSubject } from '../../src/auth/portal/log-in.ts';
 import { postgresLoginTries } from '../../src/store/credentials/users.ts';
-import { problemOf } from '../support/answers.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { PASSWORD, savePortalUser, type TestUser } from '../support/portal-users.ts';
-import { type RawAnswer, request } from '../support/requests.ts';
+import { type RawResponse, request } from '../support/requests.ts';
+import { problemOf } from '../support/responses.ts';
 import { everythingStored, secretsIn } from '../support/secrets.ts';
 
 let installation: Installation;
@@ -19,7 +19,7 @@ afterAll(() => installation.stop());
 
 const INTEGRATOR = { acquirerId: 1, integratorId: 10 };
 
-function logIn(username: string, password = PASSWORD, headers: Record<string, string> = {}): Promise<RawAnswer> {
+function logIn(username: string, password = PASSWORD, headers: Record<string, string> = {}): Promise<RawResponse> {
   const body = JSON.stringify({ username, password });
   return request(installation.url, '/login', {
     method: 'POST',
@@ -63,15 +63,15 @@ describe.concurrent('a login', () => {
     const user = await savePortalUser(installation.database, INTEGRATOR, 'viewer');
     const blocked = await savePortalUser(installation.database, INTEGRATOR, 'viewer');
     await installation.database.query('update users set is_blocked = true where id = $1', [blocked.id]);
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       logIn(user.username, 'another password'),
       logIn('unknown@portal.example'),
       logIn(blocked.username),
     ]);
-    const problems = answers.map((answer) => ({ ...problemOf(answer), requestId: '' }));
+    const problems = responses.map((response) => ({ ...problemOf(response), requestId: '' }));
     expect(problems[0]).toMatchObject({ status: 401, errorCode: 100 });
     expect(new Set(problems.map((problem) => JSON.stringify(problem))).size).toBe(1);
-    expect(answers[0]!.headers.get('www-authenticate')).toBe('Bearer');
+    expect(responses[0]!.headers.get('www-authenticate')).toBe('Bearer');
   });
 
   test('is 429 with errorCode 132 after three failures, whether the user exists or not', async () => {
@@ -81,13 +81,13 @@ describe.concurrent('a login', () => {
     // A fourth attempt of an unknown user gets the same; three attempts take time.
     await count('no-one@portal.example', 3);
     for (const name of [username, 'no-one@portal.example']) {
-      const answer = await logIn(name);
-      expect(problemOf(answer)).toMatchObject({ status: 429, errorCode: 132 });
-      const seconds = Number(answer.headers.get('retry-after'));
+      const response = await logIn(name);
+      expect(problemOf(response)).toMatchObject({ status: 429, errorCode: 132 });
+      const seconds = Number(response.headers.get('retry-after'));
       expect(seconds).toBeGreaterThan(1_700);
       expect(seconds).toBeLessThanOrEqual(1_800);
-      expect(answer.headers.get('ratelimit-policy')).toBe('"logins-by-user";q=3;w=1800');
-      expect(answer.headers.get('ratelimit')).toBe(`"logins-by-user";r=0;t=${seconds}`);
+      expect(response.headers.get('ratelimit-policy')).toBe('"logins-by-user";q=3;w=1800');
+      expect(response.headers.get('ratelimit')).toBe(`"logins-by-user";r=0;t=${seconds}`);
     }
     const over = `update login_tries set window_ends_at = now() - interval '1 s' where subject = $1`;
     await installation.database.query(over, [userSubject(username)]);
@@ -161,8 +161,8 @@ describe.concurrent('a login', () => {
     [{ username: 'a'.repeat(256), password: 'a'.repeat(257) }, ['/username', '/password']],
   ])('a login of %j is 400 with a pointer to each fault', async (body, pointers) => {
     const headers = { 'content-type': 'application/json' };
-    const answer = await request(installation.url, '/login', { method: 'POST', headers, body: JSON.stringify(body) });
-    const problem = problemOf(answer);
+    const response = await request(installation.url, '/login', { method: 'POST', headers, body: JSON.stringify(body) });
+    const problem = problemOf(response);
     expect(problem).toMatchObject({ status: 400, errorCode: 104 });
     expect(problem.errors!.map(({ pointer }) => pointer)).toEqual(pointers);
   });

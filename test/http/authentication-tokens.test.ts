@@ -7,13 +7,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readKeyRing } from '../../src/card/key-ring.ts';
 import { rotateKeys } from '../../src/card/rotate-keys.ts';
 import { signMerchantToken } from '../../src/tools/phone/phone.ts';
-import { problemOf } from '../support/answers.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { createSigner } from '../support/merchant-token.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
-import { type RawAnswer, request } from '../support/requests.ts';
+import { type RawResponse, request } from '../support/requests.ts';
+import { problemOf } from '../support/responses.ts';
 import { type MERCHANTS, USER } from '../support/tenants.ts';
 
 const INTEGRATOR = { acquirerId: 1, integratorId: 10 };
@@ -38,7 +38,7 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const signed = (claims: Record<string, unknown> = {}, merchant: keyof typeof MERCHANTS = 'coffee') =>
   signMerchantToken(installation.profile(merchant), claims);
 
-function post(path: string, headers: Record<string, string>, body?: unknown): Promise<RawAnswer> {
+function post(path: string, headers: Record<string, string>, body?: unknown): Promise<RawResponse> {
   const json = body === undefined ? {} : { 'content-type': 'application/json' };
   const sent = { method: 'POST', headers: { ...json, ...headers } };
   return request(installation.url, path, body === undefined ? sent : { ...sent, body: JSON.stringify(body) });
@@ -118,7 +118,7 @@ describe.concurrent('a proximity token', () => {
       post('/mobile/proximity-token', bearer(await logIn(viewer.username))),
       post('/mobile/proximity-token', bearer(expired)),
     ]);
-    expect(refused.map((answer) => problemOf(answer).errorCode)).toEqual([100, 100, 117, 117, 118]);
+    expect(refused.map((response) => problemOf(response).errorCode)).toEqual([100, 100, 117, 117, 118]);
     expect(refused.every(({ status }) => status === 401)).toBe(true);
   });
 
@@ -237,8 +237,8 @@ describe.concurrent('tokens of the gateway', () => {
       'an invalid acquirer': await made({ acquirerId: '1; drop table users' }),
     };
     for (const [how, token] of Object.entries(forged)) {
-      const answer = await list(bearer(token));
-      expect({ how, ...problemOf(answer) }).toMatchObject({ how, status: 401, errorCode: 117 });
+      const response = await list(bearer(token));
+      expect({ how, ...problemOf(response) }).toMatchObject({ how, status: 401, errorCode: 117 });
     }
     expect(problemOf(await list(bearer(await made({ exp: now() - 1 }))))).toMatchObject({
       status: 401,
@@ -385,8 +385,8 @@ describe.concurrent('browsers', () => {
       const preflight = await request(installation.url, path, { method: 'OPTIONS', headers: origin });
       expect(preflight.status).toBe(405);
       const { headers } = await post(path, origin, {});
-      for (const answered of [preflight.headers, headers]) {
-        expect([...answered.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([]);
+      for (const responded of [preflight.headers, headers]) {
+        expect([...responded.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([]);
       }
     }
   });

@@ -4,11 +4,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { TapRequest } from '../../src/payments/ports/switch-ports.ts';
 import { signMerchantToken } from '../../src/tools/phone/phone.ts';
 import type { Profile } from '../../src/tools/phone/profile.ts';
-import { problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
-import { postTap, type RawAnswer, request } from '../support/requests.ts';
+import { postTap, type RawResponse, request } from '../support/requests.ts';
+import { problemOf } from '../support/responses.ts';
 
 let installation: Installation;
 let tap: TapRequest;
@@ -29,14 +29,14 @@ const now = () => Math.floor(Date.now() / 1_000);
 async function expectRefused(authorization: string | undefined, status: number, errorCode: number): Promise<void> {
   const byTap = await postTap(installation.url, installation.phone(), tap, { headers: { authorization } });
   const byList = await request(installation.url, '/transactions', { headers: { authorization } });
-  for (const answer of [byTap, byList]) {
-    expect(problemOf(answer)).toMatchObject({ status, errorCode });
-    expectChallenge(answer);
+  for (const response of [byTap, byList]) {
+    expect(problemOf(response)).toMatchObject({ status, errorCode });
+    expectChallenge(response);
   }
 }
 
 /** RFC 9110 11.6.1: a 401 states how to authenticate, and no other response does. */
-function expectChallenge({ status, headers }: RawAnswer): void {
+function expectChallenge({ status, headers }: RawResponse): void {
   if (status === 401) expect(headers.get('www-authenticate')).toMatch(/^Bearer/);
   else expect(headers.has('www-authenticate')).toBe(false);
 }
@@ -120,9 +120,9 @@ describe('an API key', () => {
   const list = (headers: Record<string, string>) => request(installation.url, '/transactions', { headers });
 
   async function expectKeyRefused(headers: Record<string, string>, status: number, errorCode: number): Promise<void> {
-    const answer = await list(headers);
-    expect(problemOf(answer)).toMatchObject({ status, errorCode });
-    expectChallenge(answer);
+    const response = await list(headers);
+    expect(problemOf(response)).toMatchObject({ status, errorCode });
+    expectChallenge(response);
   }
 
   test('reads transactions', async () => {
@@ -132,8 +132,8 @@ describe('an API key', () => {
 
   test('does not submit taps', async () => {
     const headers = { authorization: undefined, 'x-api-key': await installation.apiKey() };
-    const answer = await postTap(installation.url, installation.phone(), tap, { headers });
-    expect(problemOf(answer)).toMatchObject({ status: 401, errorCode: 100 });
+    const response = await postTap(installation.url, installation.phone(), tap, { headers });
+    expect(problemOf(response)).toMatchObject({ status: 401, errorCode: 100 });
   });
 
   test('an API key that is malformed, unknown or has a wrong secret is 401, 102, always the same', async () => {

@@ -4,13 +4,13 @@ import { TAP_REFUSALS, type TapRefusalCode } from '../../src/basics/errors.ts';
 import { sampleTap } from '../../src/card/sample-tap.ts';
 import { encodeTlv } from '../../src/codecs/emv/tlv.ts';
 import type { TapRequest } from '../../src/payments/ports/switch-ports.ts';
-import type { Phone, PhoneAnswer } from '../../src/tools/phone/phone.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
+import type { Phone, PhoneResponse } from '../../src/tools/phone/phone.ts';
 import { digestOf, sealMadeUp } from '../support/card-data.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { request } from '../support/requests.ts';
-import { trailOf, untilAnswered } from '../support/transactions.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
+import { trailOf, untilResponded } from '../support/transactions.ts';
 
 let installation: Installation;
 let recipient: CardDataPublicKey;
@@ -27,7 +27,7 @@ const UNREADABLE = { pointer: '/paymentCardData', detail: TAP_REFUSALS.CARD_DATA
 
 /** The tap is refused with 400, the switch receives nothing, and exactly one row records the attempt. */
 async function expectRefused(
-  submit: () => Promise<PhoneAnswer>,
+  submit: () => Promise<PhoneResponse>,
   { errorCode, ...fault }: { readonly errorCode: number; readonly pointer: string; readonly detail: string },
 ): Promise<void> {
   const { database } = installation;
@@ -206,12 +206,12 @@ describe('a tap that must not be sent online is refused with its own code', () =
   });
 });
 
-test('a card that declined offline (AAC) is answered and recorded as such, and never sent', async () => {
+test('a card that declined offline (AAC) receives a response, is recorded as such, and is never sent', async () => {
   const { database, asked } = installation;
   const tamper = (values: Map<number, Uint8Array>) => void values.set(0x9f27, Uint8Array.of(0));
-  const answer = outcomeOf(await installation.phone().tap({ ...TAP, tamper }));
-  expect(answer).toMatchObject({ type: 'DeclinedOffline', errorCode: 2, isoResponseCode: '', amount: 1_000 });
-  const { id } = await untilAnswered(database, answer.serviceReference);
+  const response = outcomeOf(await installation.phone().tap({ ...TAP, tamper }));
+  expect(response).toMatchObject({ type: 'DeclinedOffline', errorCode: 2, isoResponseCode: '', amount: 1_000 });
+  const { id } = await untilResponded(database, response.serviceReference);
   expect(await trailOf(database, id)).toEqual(['RequestReceived', 'RespondedToPhone']);
   expect(installation.asked).toEqual(asked);
 });

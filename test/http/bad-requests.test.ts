@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { TapRequest } from '../../src/payments/ports/switch-ports.ts';
 import type { Phone } from '../../src/tools/phone/phone.ts';
-import { problemOf } from '../support/answers.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { postTap, type RequestChanges, request } from '../support/requests.ts';
+import { problemOf } from '../support/responses.ts';
 
 let installation: Installation;
 let phone: Phone;
@@ -23,9 +23,9 @@ afterEach(async () => {
 afterAll(() => installation.stop());
 
 async function refusalOf(changes: RequestChanges) {
-  const answer = await postTap(installation.url, phone, tap, changes);
-  expect(answer.headers.get('content-type')).toBe('application/problem+json');
-  return problemOf(answer);
+  const response = await postTap(installation.url, phone, tap, changes);
+  expect(response.headers.get('content-type')).toBe('application/problem+json');
+  return problemOf(response);
 }
 
 function pointersOf({ errors = [] }: { errors?: readonly { pointer: string }[] | undefined }): string[] {
@@ -148,8 +148,8 @@ describe('the headers of a body', () => {
     const body = JSON.stringify({ username: 'u', password: 'x'.repeat(8_192) });
     for (const path of ['/login', '/ops/session']) {
       const headers = { 'content-type': 'application/json' };
-      const answer = await fetch(new URL(path, installation.url), { method: 'POST', headers, body });
-      expect(await answer.json()).toMatchObject({ status: 413, detail: 'The body must not exceed 8192 bytes.' });
+      const response = await fetch(new URL(path, installation.url), { method: 'POST', headers, body });
+      expect(await response.json()).toMatchObject({ status: 413, detail: 'The body must not exceed 8192 bytes.' });
     }
   });
 

@@ -2,11 +2,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { saveTerminals } from '../../src/store/settings/tenants.ts';
 import { Phone } from '../../src/tools/phone/phone.ts';
 import type { Profile } from '../../src/tools/phone/profile.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { linkBody, post } from '../support/links.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
 import { USER } from '../support/tenants.ts';
 import { storedTransactions, trailOf } from '../support/transactions.ts';
 
@@ -45,8 +45,8 @@ describe('a tap of a blocked owner is 403, and nothing of it is stored', () => {
   });
 
   test('a tap of a user of another merchant is 403, and nothing of it is stored', async () => {
-    const answer = await phoneWith('bakery', { user: USER.username }).tap(TAP);
-    expect(problemOf(answer)).toMatchObject({ status: 403, errorCode: 101 });
+    const response = await phoneWith('bakery', { user: USER.username }).tap(TAP);
+    expect(problemOf(response)).toMatchObject({ status: 403, errorCode: 101 });
   });
 
   test('the same device and user name may tap for another acquirer', async () => {
@@ -98,12 +98,12 @@ describe('a tap without a configuration is 500, 208, recorded as ErrorFindingCon
 });
 
 test("a link with another merchant's terminal is rejected exactly like one with an unknown terminal", async () => {
-  const answerFor = async (xTid: string) => {
-    const answer = await post(installation, '/consumer/applink', linkBody('bakery', { xTid }));
-    const { requestId, ...problem } = problemOf(answer);
+  const responseFor = async (xTid: string) => {
+    const response = await post(installation, '/consumer/applink', linkBody('bakery', { xTid }));
+    const { requestId, ...problem } = problemOf(response);
     return { ...problem, instance: undefined };
   };
-  const unknown = await answerFor('TERM-unknown');
+  const unknown = await responseFor('TERM-unknown');
   expect(unknown).toMatchObject({ status: 400, errorCode: 104, errors: [{ pointer: '/xTid' }] });
-  for (const xTid of ['TERM-coffee', 'TERM-flowers', 'TERM-tailor']) expect(await answerFor(xTid)).toEqual(unknown);
+  for (const xTid of ['TERM-coffee', 'TERM-flowers', 'TERM-tailor']) expect(await responseFor(xTid)).toEqual(unknown);
 });

@@ -39,13 +39,13 @@ function send(
 }
 
 async function enter({ username }: TestUser, more: object = {}, url = installation.url) {
-  const answer = await send('/ops/session', { url, body: { username, password: PASSWORD, ...more } });
-  const { csrfToken = '' } = (await answer.json()) as { csrfToken?: string };
-  return { status: answer.status, session: sessionIn(answer, csrfToken, username) };
+  const response = await send('/ops/session', { url, body: { username, password: PASSWORD, ...more } });
+  const { csrfToken = '' } = (await response.json()) as { csrfToken?: string };
+  return { status: response.status, session: sessionIn(response, csrfToken, username) };
 }
 
-function sessionIn(answer: Response, csrf: string, username: string): ConsoleSession {
-  return { cookie: answer.headers.get('set-cookie')?.split(';')[0] ?? '', csrf, username };
+function sessionIn(response: Response, csrf: string, username: string): ConsoleSession {
+  return { cookie: response.headers.get('set-cookie')?.split(';')[0] ?? '', csrf, username };
 }
 
 const change = (session: ConsoleSession, body: object) => send('/ops/account/acts', { session, body });

@@ -21,10 +21,10 @@ const { call, logIn } = consoleClient(() => installation);
 
 async function read(acquirerId: number, query = 'range=1h'): Promise<History> {
   const { cookie } = await logIn({ acquirerId }, 'viewer');
-  const answer = await call(`/ops/data/history?${query}`, { headers: { cookie } });
-  expect(answer.status).toBe(200);
-  expect(answer.headers.get('cache-control')).toBe('no-store');
-  return (await answer.json()) as History;
+  const response = await call(`/ops/data/history?${query}`, { headers: { cookie } });
+  expect(response.status).toBe(200);
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  return (await response.json()) as History;
 }
 
 test('the past of a process that has ended is shown, with reasons in words and the times of the switch', async () => {

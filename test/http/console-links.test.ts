@@ -6,7 +6,7 @@ import { type ConsoleSession, consoleClient } from '../support/console-client.ts
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { AppPhone, ask, createLink, creationOf, type HandedLink, letExpire, statusOf } from '../support/links.ts';
-import { untilAnswered } from '../support/transactions.ts';
+import { untilResponded } from '../support/transactions.ts';
 
 interface ListedLink {
   readonly id: string;
@@ -35,9 +35,9 @@ const cancel = (session: ConsoleSession, { id }: HandedLink, formId = newForm(),
 const pay = (link: HandedLink) => new AppPhone(installation, link).pay();
 
 async function read(session: ConsoleSession, filter: object, after?: string[]) {
-  const answer = await data(session, 'work', { list: 'links', filter, ...(after && { after }) });
-  expect(answer.status).toBe(200);
-  return (await answer.json()) as { rows: ListedLink[]; next: string[] | null };
+  const response = await data(session, 'work', { list: 'links', filter, ...(after && { after }) });
+  expect(response.status).toBe(200);
+  return (await response.json()) as { rows: ListedLink[]; next: string[] | null };
 }
 
 async function recorded({ id }: HandedLink) {
@@ -66,9 +66,9 @@ describe('cancelling a link', () => {
   test('is refused while a tap holds the link, and after it was paid; then nothing is recorded', async () => {
     const paid = await createLink(installation);
     expect((await pay(paid)).status).toBe(200);
-    const answer = await cancel(operator, paid);
-    expect(answer.status).toBe(409);
-    expect(await answer.json()).toMatchObject({ errorCode: 134 });
+    const response = await cancel(operator, paid);
+    expect(response.status).toBe(409);
+    expect(await response.json()).toMatchObject({ errorCode: 134 });
     expect(await recorded(paid)).toEqual([]);
     expect(await statusOf(installation, paid.id)).toMatchObject({ expired: false, disposition: 'Approved' });
   });
@@ -90,7 +90,7 @@ describe('cancelling a link', () => {
     const { body } = await pay(other);
     const { serviceReference } = (body as { onlineAuthorizationResponse: { serviceReference: string } })
       .onlineAuthorizationResponse;
-    await untilAnswered(installation.database, serviceReference);
+    await untilResponded(installation.database, serviceReference);
     const { database } = installation;
     let cancelling: Promise<unknown> | undefined;
     await inTransaction(database, async (client) => {

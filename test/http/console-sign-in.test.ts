@@ -42,10 +42,10 @@ async function signIn(person: Person | undefined, to = '/ops'): Promise<string> 
 }
 
 async function session(headers: Record<string, string> = {}, url = installation.url) {
-  const answer = await fetch(new URL('/ops/session', url), {
+  const response = await fetch(new URL('/ops/session', url), {
     headers: { cookie: browser.cookiesOf(installation.url), ...headers },
   });
-  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
 async function eventsOf({ subject }: Person) {
@@ -167,8 +167,8 @@ describe('a person whom the provider knows', () => {
   test('signs out here, and is led to the sign-out of the provider', async () => {
     await signIn(personWith('operators'));
     const cookie = browser.cookiesOf(installation.url);
-    const answer = await fetch(at('/ops/session'), { method: 'DELETE', headers: { cookie } });
-    const { providerUrl } = (await answer.json()) as { providerUrl: string };
+    const response = await fetch(at('/ops/session'), { method: 'DELETE', headers: { cookie } });
+    const { providerUrl } = (await response.json()) as { providerUrl: string };
     const { origin, searchParams } = new URL(providerUrl);
     expect([origin, searchParams.get('post_logout_redirect_uri')]).toEqual([provider.url, at('/ops')]);
     expect((await session()).status).toBe(401);
@@ -231,7 +231,7 @@ describe('a sign-in', () => {
     expect((await browser.get(changed.href)).headers.get('location')).toBe('/ops?sign-in=INVALID');
   });
 
-  test('is refused with a code of another sign-in, a repeated parameter, and another issuer in the answer', async () => {
+  test('is refused with a code of another sign-in, a repeated parameter, and another issuer in the response', async () => {
     provider.person = personWith('operators');
     const code = async (own: SignInBrowser) => new URL(await own.follow(at('/ops/oidc'), isCallback));
     const stolen = (await code(new SignInBrowser())).searchParams.get('code')!;
@@ -246,8 +246,8 @@ describe('a sign-in', () => {
       const own = new SignInBrowser();
       const callback = await code(own);
       change(callback);
-      const answer = await own.get(callback.href);
-      expect(answer.headers.get('location'), callback.search).toBe('/ops?sign-in=INVALID');
+      const response = await own.get(callback.href);
+      expect(response.headers.get('location'), callback.search).toBe('/ops?sign-in=INVALID');
       expect(own.cookiesOf(installation.url)).toBe('');
     }
   });
@@ -279,8 +279,8 @@ describe('a sign-in', () => {
 
   test('is not started by another site', async () => {
     const headers = { 'sec-fetch-site': 'cross-site' };
-    const answer = await fetch(at('/ops/oidc'), { redirect: 'manual', headers });
-    expect(answer.status).toBe(403);
+    const response = await fetch(at('/ops/oidc'), { redirect: 'manual', headers });
+    expect(response.status).toBe(403);
   });
 
   test('a failed sign-in stores nothing', async () => {
@@ -296,8 +296,8 @@ describe('without the provider', () => {
   test('passwords still work, and the page says what is wrong', async () => {
     const { url, stop } = await installation.startGateway({ OIDC_ISSUER: 'http://127.0.0.1:1', TAPWIRE_ROLE: 'api' });
     onTestFinished(stop);
-    const answer = await fetch(new URL('/ops/oidc', url), { redirect: 'manual' });
-    expect(answer.headers.get('location')).toBe('/ops?sign-in=PROVIDER_UNAVAILABLE');
+    const response = await fetch(new URL('/ops/oidc', url), { redirect: 'manual' });
+    expect(response.headers.get('location')).toBe('/ops?sign-in=PROVIDER_UNAVAILABLE');
     expect(await (await fetch(new URL('/ops/sign-in', url))).json()).toEqual({ provider: '127.0.0.1:1' });
     const { username } = await savePortalUser(installation.database, { acquirerId: 1 }, 'viewer');
     const login = await fetch(new URL('/ops/session', url), {

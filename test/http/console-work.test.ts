@@ -27,9 +27,9 @@ afterAll(() => installation.stop());
 const { logIn, data, act, look, post } = consoleClient(() => installation);
 
 async function read(session: ConsoleSession, list: string, filter: object = {}, after?: unknown): Promise<WorkPage> {
-  const answer = await data(session, 'work', { list, filter, ...(after !== undefined && { after }) });
-  expect(answer.status).toBe(200);
-  return (await answer.json()) as WorkPage;
+  const response = await data(session, 'work', { list, filter, ...(after !== undefined && { after }) });
+  expect(response.status).toBe(200);
+  return (await response.json()) as WorkPage;
 }
 
 async function readAll(session: ConsoleSession, list: string, filter: object = {}) {
@@ -121,8 +121,8 @@ describe('the webhooks of a filter', () => {
     expect((await act(await logIn({ acquirerId: 1 }, 'viewer'), wanted)).status).toBe(403);
     expect((await act(session, { act: 'replayWebhooks', filter: {} })).status).toBe(400);
     expect((await act(await logIn({ acquirerId: 2 }, 'operator'), wanted)).status).toBe(204);
-    const answers = await Promise.all([act(session, wanted), act(session, wanted)]);
-    expect(answers.map(({ status }) => status)).toEqual([204, 204]);
+    const responses = await Promise.all([act(session, wanted), act(session, wanted)]);
+    expect(responses.map(({ status }) => status)).toEqual([204, 204]);
     const rounds = 'select distinct round from webhook_events where id = any($1::uuid[])';
     expect((await database.query(rounds, [failed])).rows).toEqual([{ round: 2 }]);
     expect((await database.query(rounds, [stopped])).rows).toEqual([{ round: 1 }]);
@@ -154,9 +154,9 @@ describe('a refund', () => {
     const session = await logIn({ acquirerId: 1 }, 'operator');
     const id = await sellApproved(installation, '10.00');
     expect(await refundable(session, id)).toEqual({ currency: 'ZAR', amount: '10.00' });
-    const answer = await send(session, wanted(id));
-    expect(answer.status).toBe(200);
-    expect(await answer.json()).toEqual({ id: expect.any(String), disposition: 'Approved' });
+    const response = await send(session, wanted(id));
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ id: expect.any(String), disposition: 'Approved' });
     expect(await refundable(session, id)).toEqual({ currency: 'ZAR', amount: '6.00' });
     const tooMuch = await send(session, wanted(id, { amount: '6.01' }));
     expect(tooMuch.status).toBe(409);
@@ -181,9 +181,9 @@ describe('a refund', () => {
     const session = await logIn({ acquirerId: 1 }, 'operator');
     const id = await sellApproved(installation, '10.00');
     const body = wanted(id);
-    const answers = await Promise.all([send(session, body), send(session, body)]);
-    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-    const [first, second] = await Promise.all(answers.map((answer) => answer.json()));
+    const responses = await Promise.all([send(session, body), send(session, body)]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200]);
+    const [first, second] = await Promise.all(responses.map((response) => response.json()));
     expect(second).toEqual(first);
     expect(await refundsOf(id)).toBe(1);
     expect((await send(session, { ...body, amount: '5.00' })).status).toBe(409);

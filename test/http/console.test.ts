@@ -67,8 +67,8 @@ describe('the page', () => {
 describe('a session', () => {
   test('is a cookie that scripts and other sites do not get, and ends on logout', async () => {
     const { username } = await savePortalUser(installation.database, { acquirerId: 1 }, 'viewer');
-    const answer = await post('/ops/session', { username, password: PASSWORD });
-    const set = answer.headers.get('set-cookie')!;
+    const response = await post('/ops/session', { username, password: PASSWORD });
+    const set = response.headers.get('set-cookie')!;
     expect(set).toMatch(/; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+$/);
     const cookie = set.split(';')[0]!;
     expect(await (await call('/ops/session', { headers: { cookie } })).json()).toMatchObject({
@@ -142,7 +142,7 @@ describe('a transaction', () => {
       maskedPan: '411111******1111',
     });
     const [message] = story.messages;
-    expect(message).toMatchObject({ kind: 'authorization', outcome: 'answered', processorId: 1 });
+    expect(message).toMatchObject({ kind: 'authorization', outcome: 'responded', processorId: 1 });
     const shownAt = (path: string) => message!.request.find((row) => row.path === path)?.value;
     expect([shownAt('2'), shownAt('4'), shownAt('mti')]).toEqual([
       '411111******1111',
@@ -161,15 +161,15 @@ describe('a transaction', () => {
       const kinds = story.messages.map(({ kind, outcome, response }) => [kind, outcome, response !== null]);
       expect(kinds).toEqual([
         ['authorization', 'deadline', false],
-        ['reversal', 'answered', true],
+        ['reversal', 'responded', true],
       ]);
     });
   });
 
   test('a transaction of another acquirer is not found, like one that does not exist', async () => {
     const session = await logIn({ acquirerId: 2 }, 'admin');
-    const answers = [await look(session, approved), await look(session, randomUUID())];
-    expect(answers.map(({ status }) => status)).toEqual([404, 404]);
+    const responses = [await look(session, approved), await look(session, randomUUID())];
+    expect(responses.map(({ status }) => status)).toEqual([404, 404]);
     for (const query of [approved, reference, PAN]) expect((await search(session, query)).found).toEqual([]);
     expect((await act(session, { act: 'retryReversal', acquirerId: 1, id: garbled })).status).toBe(404);
   });
@@ -356,9 +356,9 @@ describe('an action', () => {
 test('a process that stops does not wait for streams or silent clients; a session continues at another', async () => {
   const session = await logIn(INSTALLATION, 'viewer');
   const other = await installation.startGateway({ TAPWIRE_ROLE: 'api' });
-  const answer = await fetch(new URL('/ops/stream', other.url), { headers: { cookie: session.cookie } });
-  expect(answer.status).toBe(200);
-  const read = answer.text();
+  const response = await fetch(new URL('/ops/stream', other.url), { headers: { cookie: session.cookie } });
+  expect(response.status).toBe(200);
+  const read = response.text();
   const silent = connect(Number(new URL(other.url).port), '127.0.0.1');
   await once(silent, 'connect');
   onTestFinished(() => void silent.destroy());

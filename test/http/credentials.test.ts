@@ -6,7 +6,7 @@ import type { ApiKeyOwner } from '../../src/auth/api-key.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
-import { type RawAnswer, request } from '../support/requests.ts';
+import { type RawResponse, request } from '../support/requests.ts';
 
 let installation: Installation;
 let operator: string;
@@ -30,11 +30,11 @@ function call(method: string, path: string, body?: unknown, key = acquirer) {
   });
 }
 
-function expectProblem({ status, body }: RawAnswer, expected: Partial<Problem>): void {
+function expectProblem({ status, body }: RawResponse, expected: Partial<Problem>): void {
   expect({ ...(body as object), status }).toMatchObject(expected);
 }
 
-const pointersOf = ({ body }: RawAnswer) => (body as Problem).errors?.map(({ pointer }) => pointer);
+const pointersOf = ({ body }: RawResponse) => (body as Problem).errors?.map(({ pointer }) => pointer);
 
 async function changesOf(id: string) {
   const { rows } = await installation.database.query(
@@ -76,12 +76,12 @@ describe.concurrent('an API key', () => {
   test('is rotated: both work for a while, and then only the new one', async () => {
     const old = await makeKey({ expiresAt: '2100-01-01T00:00:00Z' });
     const earliestEndMs = Date.now() + 2 * HOUR_MS;
-    const answer = await call('POST', `/acquirers/1/keys/${old.id}/rotate`, { overlapHours: 2 });
+    const response = await call('POST', `/acquirers/1/keys/${old.id}/rotate`, { overlapHours: 2 });
     const latestEndMs = Date.now() + 2 * HOUR_MS;
-    const made = answer.body as Created;
-    expect(answer.status).toBe(201);
-    expect(answer.headers.get('location')).toBe(`/acquirers/1/keys/${made.id}`);
-    expect(answer.headers.get('cache-control')).toBe('no-store');
+    const made = response.body as Created;
+    expect(response.status).toBe(201);
+    expect(response.headers.get('location')).toBe(`/acquirers/1/keys/${made.id}`);
+    expect(response.headers.get('cache-control')).toBe('no-store');
     expect(made).toMatchObject({ ...READ, integratorId: null, merchantId: null });
     expect([await reads(old.key), await reads(made.key)]).toEqual([200, 200]);
     const { expiresAt } = (await call('GET', `/acquirers/1/keys/${old.id}`)).body as StoredApiKey;
@@ -126,9 +126,9 @@ describe.concurrent('an API key', () => {
     const made = await makeKey({ merchantId: '1002' }, integrator);
     expect(made).toMatchObject({ integratorId: 10, merchantId: '1002' });
     for (const wanted of [{ merchantId: '1101' }, { merchantId: '9999' }, { merchantId: '1001', integratorId: 11 }]) {
-      const answer = await call('POST', '/acquirers/1/keys', { ...READ, ...wanted }, integrator);
-      expectProblem(answer, { status: 400, errorCode: 104 });
-      expect(pointersOf(answer)).toEqual(['/merchantId']);
+      const response = await call('POST', '/acquirers/1/keys', { ...READ, ...wanted }, integrator);
+      expectProblem(response, { status: 400, errorCode: 104 });
+      expect(pointersOf(response)).toEqual(['/merchantId']);
     }
     for (const wanted of [{}, { integratorId: 10 }])
       expectProblem(await call('POST', '/acquirers/1/keys', { ...READ, ...wanted }, integrator), { status: 403 });
@@ -159,9 +159,9 @@ describe.concurrent('an API key', () => {
     [{ expiresAt: 'tomorrow' }, ['/expiresAt']],
     [{ integratorId: 20 }, ['/integratorId']],
   ])('an API key with %o is refused', async (fault, pointers) => {
-    const answer = await call('POST', '/acquirers/1/keys', { ...READ, ...fault });
-    expectProblem(answer, { status: 400, errorCode: 104 });
-    expect(pointersOf(answer)).toEqual(pointers);
+    const response = await call('POST', '/acquirers/1/keys', { ...READ, ...fault });
+    expectProblem(response, { status: 400, errorCode: 104 });
+    expect(pointersOf(response)).toEqual(pointers);
   });
 });
 
@@ -171,7 +171,7 @@ describe.concurrent('a portal user', () => {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ username, password }),
-    })) as RawAnswer & { body: { token: string } };
+    })) as RawResponse & { body: { token: string } };
 
   test('gets a password that is shown once, logs in, gets another one, and is blocked', async () => {
     const username = 'Thandi@coffee.example';
@@ -266,7 +266,7 @@ test('with login domains, no response reveals a user name of another acquirer', 
     });
   for (const username of ['ops@pay.example', 'ops@till.OTHER.example'])
     expect((await add(2, username)).status).toBe(201);
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     [
       'ops@pay.example',
       'free@pay.example',
@@ -277,11 +277,11 @@ test('with login domains, no response reveals a user name of another acquirer', 
       'x@notbank.example',
     ].map((name) => add(1, name)),
   );
-  const shown = ({ status, body }: RawAnswer) => [status, (body as Problem).title, (body as Problem).errors];
-  for (const answer of answers) {
-    expectProblem(answer, { status: 400, errorCode: 104 });
-    expect(pointersOf(answer)).toEqual(['/username']);
-    expect(shown(answer)).toEqual(shown(answers[0]!));
+  const shown = ({ status, body }: RawResponse) => [status, (body as Problem).title, (body as Problem).errors];
+  for (const response of responses) {
+    expectProblem(response, { status: 400, errorCode: 104 });
+    expect(pointersOf(response)).toEqual(['/username']);
+    expect(shown(response)).toEqual(shown(responses[0]!));
   }
   for (const expected of [201, 409]) expect((await add(1, 'ops@Bank.example')).status).toBe(expected);
 }, 30_000);

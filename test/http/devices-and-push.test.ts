@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Device } from '../../schemas/device.ts';
 import type { Problem } from '../../schemas/problem.ts';
-import type { PushAnswer } from '../../schemas/push.ts';
+import type { PushResponse } from '../../schemas/push.ts';
 import { FakeFcm } from '../push/fake-fcm.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { consoleClient } from '../support/console-client.ts';
@@ -11,7 +11,7 @@ import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { letExpire } from '../support/links.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
-import { type RawAnswer, request } from '../support/requests.ts';
+import { type RawResponse, request } from '../support/requests.ts';
 import type { MerchantName } from '../support/tenants.ts';
 
 let installation: Installation;
@@ -57,11 +57,11 @@ function call(method: string, path: string, body?: unknown, headers: Headers = {
   });
 }
 
-function expectProblem({ status, body }: RawAnswer, expected: Partial<Problem>): void {
+function expectProblem({ status, body }: RawResponse, expected: Partial<Problem>): void {
   expect({ ...(body as object), status }).toMatchObject(expected);
 }
 
-const pointersOf = ({ body }: RawAnswer) => (body as Problem).errors?.map(({ pointer }) => pointer);
+const pointersOf = ({ body }: RawResponse) => (body as Problem).errors?.map(({ pointer }) => pointer);
 const bearer = async (merchant: MerchantName = 'coffee'): Promise<Headers> => ({
   authorization: `Bearer ${await installation.phone(merchant).token()}`,
 });
@@ -188,9 +188,9 @@ describe('a device', () => {
     ['a name of 33 characters', { friendlyName: 'x'.repeat(33) }, ['/friendlyName']],
     ['a control character', { friendlyName: 'a\u0000' }, ['/friendlyName']],
   ])('a device with %s is refused', async (_what, changes, pointers) => {
-    const answer = await call('POST', '/devices', deviceBody(changes), { 'x-api-key': coffeeKey });
-    expectProblem(answer, { status: 400, errorCode: 104 });
-    expect(pointersOf(answer)).toEqual(pointers);
+    const response = await call('POST', '/devices', deviceBody(changes), { 'x-api-key': coffeeKey });
+    expectProblem(response, { status: 400, errorCode: 104 });
+    expect(pointersOf(response)).toEqual(pointers);
   });
 
   test('is for keys with the scope, and for authorized users', async () => {
@@ -219,9 +219,9 @@ describe('a payment is pushed', () => {
     const { id, deviceInstallationId } = await register();
     for (const deviceId of [id, deviceInstallationId]) {
       const merchantReference = randomUUID();
-      const answer = await push(deviceId, { merchantReference });
-      expect(answer.status).toBe(201);
-      const { reference, url, ...rest } = answer.body as PushAnswer;
+      const response = await push(deviceId, { merchantReference });
+      expect(response.status).toBe(201);
+      const { reference, url, ...rest } = response.body as PushResponse;
       expect(rest).toEqual({ status: 'sent', expiresAt: expect.stringMatching(/Z$/) });
       expect(url).toMatch(new RegExp(`^https://pay\\.example/pay/${reference}#[\\w.-]+$`));
       const { token, data } = fcm.messages.at(-1)!;
@@ -244,11 +244,11 @@ describe('a payment is pushed', () => {
     const { body } = await push(id, { merchantReference });
     const shown = async (acquirerId: number) => {
       const session = await logIn({ acquirerId }, 'viewer');
-      const answer = await data(session, 'work', { list: 'links', filter: { reference: merchantReference } });
-      return ((await answer.json()) as { rows: Record<string, string>[] }).rows;
+      const response = await data(session, 'work', { list: 'links', filter: { reference: merchantReference } });
+      return ((await response.json()) as { rows: Record<string, string>[] }).rows;
     };
     const [link] = await shown(1);
-    expect(link).toMatchObject({ id: (body as PushAnswer).reference, pushOutcome: 'sent', device: friendlyName });
+    expect(link).toMatchObject({ id: (body as PushResponse).reference, pushOutcome: 'sent', device: friendlyName });
     expect(Math.abs(Date.parse(link!.pushedAt!) - before)).toBeLessThan(60_000);
     expect(await shown(2)).toEqual([]);
     await call('DELETE', `/devices/${id}`);
@@ -258,7 +258,7 @@ describe('a payment is pushed', () => {
   test('a payment is pushed with a QR code if requested', async () => {
     const { id } = await register();
     const { body } = await push(id, { image: { required: true, size: 200 } });
-    expect((body as PushAnswer).qrCode).toMatch(/^data:image\/png;base64,/);
+    expect((body as PushResponse).qrCode).toMatch(/^data:image\/png;base64,/);
   });
 
   test('a payment is pushed once with an Idempotency-Key', async () => {
@@ -297,9 +297,9 @@ describe('a payment is pushed', () => {
     ['a QR code that is too large', { image: { required: true, size: 2_000 } }, ['/image/size']],
   ])('a payment is never pushed with %s', async (_what, changes, pointers) => {
     const { id } = await register();
-    const answer = await push(id, changes);
-    expectProblem(answer, { status: 400, errorCode: 104 });
-    expect(pointersOf(answer)).toEqual(pointers);
+    const response = await push(id, changes);
+    expectProblem(response, { status: 400, errorCode: 104 });
+    expect(pointersOf(response)).toEqual(pointers);
     expect(fcm.messages).toEqual([]);
   });
 
@@ -335,12 +335,12 @@ async function jobsOf(reference: string): Promise<Record<string, unknown>[]> {
 describe('a push that does not arrive still returns the link', () => {
   test('is queued while the push service is unavailable, and sent by the job', async () => {
     const { id } = await register();
-    fcm.answer = { status: 503 };
+    fcm.response = { status: 503 };
     const { body } = await push(id);
-    const { reference, status, url } = body as PushAnswer;
+    const { reference, status, url } = body as PushResponse;
     expect({ status, url }).toEqual({ status: 'queued', url: expect.stringContaining('/pay/') });
     expect(await jobsOf(reference)).toEqual([{ acquirerId: 1, reference, deviceId: id, attempt: 2 }]);
-    fcm.answer = { status: 429 };
+    fcm.response = { status: 429 };
     await letRetry(reference);
     await eventually(async () => expect(await jobsOf(reference)).toMatchObject([{ attempt: 3 }]));
     fcm.reset();
@@ -352,8 +352,8 @@ describe('a push that does not arrive still returns the link', () => {
 
   test('is no longer sent after its link has expired', async () => {
     const { id } = await register();
-    fcm.answer = { status: 500 };
-    const { reference } = (await push(id)).body as PushAnswer;
+    fcm.response = { status: 500 };
+    const { reference } = (await push(id)).body as PushResponse;
     fcm.reset();
     await letExpire(installation.database, reference);
     await letRetry(reference);
@@ -363,7 +363,7 @@ describe('a push that does not arrive still returns the link', () => {
 
   test('fails if the app was removed: its token is deleted until it registers again', async () => {
     const device = await register();
-    fcm.answer = { status: 404, errorCode: 'UNREGISTERED' };
+    fcm.response = { status: 404, errorCode: 'UNREGISTERED' };
     expect((await push(device.id)).body).toMatchObject({ status: 'failed', failureReason: 'UNREGISTERED' });
     fcm.reset();
     expect((await push(device.id)).body).toMatchObject({ status: 'failed', failureReason: 'NO_PUSH_TOKEN' });
@@ -377,7 +377,7 @@ describe('a push that does not arrive still returns the link', () => {
 
   test('fails if the push service refuses it', async () => {
     const { id } = await register();
-    fcm.answer = { status: 400, errorCode: 'INVALID_ARGUMENT' };
+    fcm.response = { status: 400, errorCode: 'INVALID_ARGUMENT' };
     const { body } = await push(id);
     expect(body).toMatchObject({ status: 'failed', failureReason: 'REFUSED', url: expect.stringContaining('/pay/') });
   });
@@ -385,8 +385,8 @@ describe('a push that does not arrive still returns the link', () => {
 
 test('no log line contains a push token, a link or its token', async () => {
   const { id } = await register({ pushToken: 'log-marker-token' });
-  const { url } = (await push(id)).body as PushAnswer;
-  fcm.answer = { status: 400 };
+  const { url } = (await push(id)).body as PushResponse;
+  fcm.response = { status: 400 };
   await push(id);
   const lines = JSON.stringify(installation.logLines);
   for (const secret of ['log-marker-token', url, url.split('#')[1]!]) expect(lines).not.toContain(secret);

@@ -3,10 +3,10 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cardDataKeySet } from '../../schemas/card-data.ts';
 import { problem } from '../../schemas/problem.ts';
-import { problemOf } from '../support/answers.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { faultsIn } from '../support/log-lines.ts';
 import { request } from '../support/requests.ts';
+import { problemOf } from '../support/responses.ts';
 
 let installation: Installation;
 beforeAll(async () => {
@@ -27,15 +27,15 @@ describe('an unsupported method is 405 and names the supported ones', () => {
     ['PATCH', `/transactions/${randomUUID()}/events`, 'GET, HEAD'],
     ['POST', '/livez', 'GET, HEAD'],
   ])('%s %s', async (method, path, allowed) => {
-    const answer = await send(path, { method });
-    expect(problemOf(answer)).toMatchObject({ status: 405, errorCode: 104, title: 'Method Not Allowed' });
-    expect(answer.headers.get('allow')).toBe(allowed);
+    const response = await send(path, { method });
+    expect(problemOf(response)).toMatchObject({ status: 405, errorCode: 104, title: 'Method Not Allowed' });
+    expect(response.headers.get('allow')).toBe(allowed);
   });
 
   test('PUT /transactions/mobile names POST, too', async () => {
-    const answer = await send('/transactions/mobile', { method: 'PUT' });
-    expect(answer.status).toBe(405);
-    expect(answer.headers.get('allow')?.split(', ')).toContain('POST');
+    const response = await send('/transactions/mobile', { method: 'PUT' });
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')?.split(', ')).toContain('POST');
   });
 });
 
@@ -48,29 +48,29 @@ describe('an unknown address is 404, as a problem', () => {
     '/livez/x',
     `/${'x'.repeat(2_000)}`,
   ])('%s', async (path) => {
-    const answer = await send(path);
-    expect(problemOf(answer)).toMatchObject({ status: 404, errorCode: 122 });
+    const response = await send(path);
+    expect(problemOf(response)).toMatchObject({ status: 404, errorCode: 122 });
   });
 
   test('a path that cannot be decoded is 400, as a problem', async () => {
-    const answer = await send('/transactions/%ZZ');
-    expect(answer.headers.get('content-type')).toBe('application/problem+json');
-    expect(problemOf(answer)).toMatchObject({ status: 400, errorCode: 104 });
+    const response = await send('/transactions/%ZZ');
+    expect(response.headers.get('content-type')).toBe('application/problem+json');
+    expect(problemOf(response)).toMatchObject({ status: 400, errorCode: 104 });
   });
 });
 
 test('an id of 300 characters is 414, and a card number in an address is not repeated', async () => {
   const path = `/transactions/${'4111111111111111'.padEnd(300, '0')}`;
-  const answer = await (await fetch(new URL(path, installation.url))).json();
-  expect(answer).toMatchObject({ status: 414, title: 'URI Too Long', instance: '/transactions/*' });
+  const response = await (await fetch(new URL(path, installation.url))).json();
+  expect(response).toMatchObject({ status: 414, title: 'URI Too Long', instance: '/transactions/*' });
   expect(problemOf(await send('/cards/4111111111111111/now'))).toMatchObject({ status: 404, instance: '/cards/*/now' });
 });
 
 describe('every problem', () => {
   test('is application/problem+json with the members of RFC 9457 and of Tapwire', async () => {
-    const answer = await send('/nothing?secret=1');
-    expect(answer.headers.get('content-type')).toBe('application/problem+json');
-    expect(problem.parse(answer.body)).toEqual({
+    const response = await send('/nothing?secret=1');
+    expect(response.headers.get('content-type')).toBe('application/problem+json');
+    expect(problem.parse(response.body)).toEqual({
       type: '/docs/errors#122',
       title: 'Not Found',
       status: 404,
@@ -79,7 +79,7 @@ describe('every problem', () => {
       errorCode: 122,
       message: 'E122 (DataNotFound): Resource not found.',
       httpStatusCode: 404,
-      requestId: answer.headers.get('x-correlation-id'),
+      requestId: response.headers.get('x-correlation-id'),
     });
   });
 
@@ -91,9 +91,9 @@ describe('every problem', () => {
 describe('a correlation id', () => {
   test('a correlation id that is a UUID is kept', async () => {
     const id = randomUUID();
-    const answer = await send('/nothing', { headers: { 'x-correlation-id': id } });
-    expect(answer.headers.get('x-correlation-id')).toBe(id);
-    expect(problemOf(answer).requestId).toBe(id);
+    const response = await send('/nothing', { headers: { 'x-correlation-id': id } });
+    expect(response.headers.get('x-correlation-id')).toBe(id);
+    expect(problemOf(response).requestId).toBe(id);
   });
 
   test.each([
@@ -103,8 +103,8 @@ describe('a correlation id', () => {
     "'; drop table transactions --",
     'x'.repeat(1_000),
   ])('a correlation id that is %j is replaced', async (given) => {
-    const answer = await send('/livez', { headers: { 'x-correlation-id': given } });
-    const id = answer.headers.get('x-correlation-id')!;
+    const response = await send('/livez', { headers: { 'x-correlation-id': given } });
+    const id = response.headers.get('x-correlation-id')!;
     expect(id).not.toBe(given);
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
@@ -136,7 +136,7 @@ describe('a trace', () => {
   });
 });
 
-test('every answer names the version of the interface', async () => {
+test('every response names the version of the interface', async () => {
   for (const path of ['/livez', '/nothing', '/transactions']) {
     const { headers } = await send(path);
     expect(headers.get('api-version')).toBe('4.0');
@@ -163,11 +163,11 @@ test('/livez reports that the process runs, /readyz the state of its dependencie
 });
 
 test('readers find the public keys, may cache them, and find nothing private', async () => {
-  const answer = await send('/.well-known/card-data-keys.json');
-  expect(answer.headers.get('cache-control')).toBe('public, max-age=3600');
-  const { keys } = cardDataKeySet.parse(answer.body);
+  const response = await send('/.well-known/card-data-keys.json');
+  expect(response.headers.get('cache-control')).toBe('public, max-age=3600');
+  const { keys } = cardDataKeySet.parse(response.body);
   expect(keys.map(({ crv }) => crv)).toEqual(['X25519', 'P-256']);
-  expect(JSON.stringify(answer.body)).not.toContain('"d"');
+  expect(JSON.stringify(response.body)).not.toContain('"d"');
 });
 
 test('the log begins with the process and its dependencies', () => {

@@ -40,9 +40,9 @@ const HTTPS = { 'x-forwarded-proto': 'https' };
 
 describe('behind a proxy that ends TLS, in qa and prod', () => {
   test('a client of the proxy is served if it used HTTPS, and must keep using it', async () => {
-    const answer = await get('/transactions', { from: PROXY, headers: { ...HTTPS, 'x-api-key': key } });
-    expect(answer.status).toBe(200);
-    expect(answer.headers['strict-transport-security']).toBe('max-age=31536000');
+    const response = await get('/transactions', { from: PROXY, headers: { ...HTTPS, 'x-api-key': key } });
+    expect(response.status).toBe(200);
+    expect(response.headers['strict-transport-security']).toBe('max-age=31536000');
   });
 
   test.each([
@@ -53,12 +53,12 @@ describe('behind a proxy that ends TLS, in qa and prod', () => {
     ['a client that sets the header of the proxy', PROXY, { 'x-forwarded-proto': 'https, http' }],
   ])('%s is refused, with any credential', async (_who, from, headers) => {
     for (const path of ['/transactions', '/openapi.json', '/docs', '/ops', '/nothing']) {
-      const answer = await get(path, { from, headers: { ...headers, 'x-api-key': key } });
-      expect(answer.status, path).toBe(403);
-      expect(answer.headers['content-type']).toBe('application/problem+json');
-      expect(answer.headers['strict-transport-security']).toBeUndefined();
-      expect(JSON.parse(answer.body)).toMatchObject({ errorCode: 101 });
-      expect(answer.body).toContain('HTTPS is required');
+      const response = await get(path, { from, headers: { ...headers, 'x-api-key': key } });
+      expect(response.status, path).toBe(403);
+      expect(response.headers['content-type']).toBe('application/problem+json');
+      expect(response.headers['strict-transport-security']).toBeUndefined();
+      expect(JSON.parse(response.body)).toMatchObject({ errorCode: 101 });
+      expect(response.body).toContain('HTTPS is required');
     }
   });
 
@@ -68,9 +68,9 @@ describe('behind a proxy that ends TLS, in qa and prod', () => {
   });
 
   test('in dev everything is plain HTTP', async () => {
-    const answer = await get('/transactions', { headers: { 'x-api-key': key }, url: installation.url });
-    expect(answer.status).toBe(200);
-    expect(answer.headers['strict-transport-security']).toBeUndefined();
+    const response = await get('/transactions', { headers: { 'x-api-key': key }, url: installation.url });
+    expect(response.status).toBe(200);
+    expect(response.headers['strict-transport-security']).toBeUndefined();
   });
 });
 

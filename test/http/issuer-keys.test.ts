@@ -10,7 +10,7 @@ import { signMerchantToken } from '../../src/tools/phone/phone.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
-import { type RawAnswer, request } from '../support/requests.ts';
+import { type RawResponse, request } from '../support/requests.ts';
 
 let installation: Installation;
 let operator: string;
@@ -32,11 +32,11 @@ function call(method: string, path: string, body?: unknown, key = acquirer) {
   });
 }
 
-function expectProblem({ status, body }: RawAnswer, expected: Partial<Problem>): void {
+function expectProblem({ status, body }: RawResponse, expected: Partial<Problem>): void {
   expect({ ...(body as object), status }).toMatchObject(expected);
 }
 
-const pointersOf = ({ body }: RawAnswer) => (body as Problem).errors?.map(({ pointer }) => pointer);
+const pointersOf = ({ body }: RawResponse) => (body as Problem).errors?.map(({ pointer }) => pointer);
 
 async function changesOf(id: string) {
   const { rows } = await installation.database.query(
@@ -77,18 +77,20 @@ describe.concurrent('an issuer key', () => {
     });
     expect(added.body).not.toHaveProperty('proof');
     expect((await add({ kid: 'two', ...(await proven(two)) })).status).toBe(201);
-    const answered = async (kid: string, { privateKey }: { privateKey: string }) => {
+    const responseTo = async (kid: string, { privateKey }: { privateKey: string }) => {
       const profile = installation.profile();
       const issuer = { ...profile.issuer, iss: ISSUER.issuer, kid, privateKey };
       const token = await signMerchantToken({ ...profile, issuer });
       const headers = { authorization: `Bearer ${token}` };
       return (await request(installation.url, '/transactions', { headers })).status;
     };
-    await eventually(async () => expect([await answered('one', one), await answered('two', two)]).toEqual([200, 200]));
+    await eventually(async () =>
+      expect([await responseTo('one', one), await responseTo('two', two)]).toEqual([200, 200]),
+    );
     const { id } = added.body as StoredIssuerKey;
     expect((await call('DELETE', `/acquirers/1/issuer-keys/${id}`)).status).toBe(204);
-    await eventually(async () => expect(await answered('one', one)).toBe(401));
-    expect(await answered('two', two)).toBe(200);
+    await eventually(async () => expect(await responseTo('one', one)).toBe(401));
+    expect(await responseTo('two', two)).toBe(200);
     expect((await call('GET', `/acquirers/1/issuer-keys/${id}`)).body).toMatchObject({ revokedAt: expect.any(String) });
     expect(await changesOf(id)).toMatchObject([{ action: 'add' }, { action: 'remove' }]);
   });
@@ -97,8 +99,8 @@ describe.concurrent('an issuer key', () => {
     const issuer = 'https://one-owner.example';
     expect((await add(await proven(pem(), { issuer }))).status).toBe(201);
     for (const owner of [{ integratorId: 11 }, { integratorId: null, merchantId: '1001' }]) {
-      const answer = await add({ kid: 'other', ...(await proven(pem(), { issuer })), ...owner });
-      expectProblem(answer, {
+      const response = await add({ kid: 'other', ...(await proven(pem(), { issuer })), ...owner });
+      expectProblem(response, {
         status: 409,
         errorCode: 134,
         detail: 'The issuer belongs to another integrator or merchant of the acquirer.',
@@ -125,9 +127,9 @@ describe.concurrent('an issuer key', () => {
     'Tapwire ',
     'ｔａｐｗｉｒｅ',
   ])('may not be named %j, which is reserved for the gateway', async (issuer) => {
-    const answer = await add(await proven(pem(), { issuer }));
-    expectProblem(answer, { status: 400, errorCode: 104 });
-    expect(pointersOf(answer)).toEqual(['/issuer']);
+    const response = await add(await proven(pem(), { issuer }));
+    expectProblem(response, { status: 400, errorCode: 104 });
+    expect(pointersOf(response)).toEqual(['/issuer']);
   });
 
   test('may be those of a JWKS, which are then the only ones that can be added', async () => {
@@ -141,9 +143,9 @@ describe.concurrent('an issuer key', () => {
   test('is registered only with a proof of its private key, for this issuer, acquirer and gateway', async () => {
     const pair = pem();
     const refused = async (proof: string | null) => {
-      const answer = await add({ publicKey: pair.publicKey, proof });
-      expectProblem(answer, { status: 400, errorCode: 104 });
-      expect(pointersOf(answer)).toEqual(['/proof']);
+      const response = await add({ publicKey: pair.publicKey, proof });
+      expectProblem(response, { status: 400, errorCode: 104 });
+      expect(pointersOf(response)).toEqual(['/proof']);
     };
     await refused(null);
     await refused('proof');
@@ -167,13 +169,13 @@ describe.concurrent('an issuer key', () => {
     const iss = 'https://diverted-shop.example';
     const pair = pem();
     expect((await add({ ...(await proven(pair, { issuer: iss })) })).status).toBe(201);
-    const answered = async (claims: Record<string, unknown> = {}) => {
+    const responseTo = async (claims: Record<string, unknown> = {}) => {
       const profile = installation.profile();
       const issuer = { ...profile.issuer, iss, kid: 'one', privateKey: pair.privateKey };
       const token = await signMerchantToken({ ...profile, issuer }, claims);
       return request(installation.url, '/transactions', { headers: { authorization: `Bearer ${token}` } });
     };
-    await eventually(async () => expect(await answered()).toMatchObject({ status: 200 }));
+    await eventually(async () => expect(await responseTo()).toMatchObject({ status: 200 }));
     const copy = {
       issuer: iss,
       publicKey: pair.publicKey,
@@ -188,13 +190,13 @@ describe.concurrent('an issuer key', () => {
       [iss, pair.publicKey],
     );
     await eventually(async () =>
-      expectProblem(await answered(), {
+      expectProblem(await responseTo(), {
         status: 401,
         errorCode: 117,
         detail: expect.stringMatching(/^Several acquirers have registered the issuer .* Add the claim acquirerId/),
       }),
     );
-    expect(await answered({ acquirerId: 1 })).toMatchObject({ status: 200 });
+    expect(await responseTo({ acquirerId: 1 })).toMatchObject({ status: 200 });
   });
 
   test.each([
@@ -209,17 +211,17 @@ describe.concurrent('an issuer key', () => {
     [{ jwksUrl: 'https://169.254.169.254/keys' }, ['/jwksUrl', '/kid']],
     [{ kid: null, jwksUrl: 'ftp://keys.example/' }, ['/jwksUrl']],
   ])('an issuer key with %o is refused', async (fault, pointers) => {
-    const answer = await add(fault);
-    expectProblem(answer, { status: 400, errorCode: 104 });
-    expect(pointersOf(answer)).toEqual(pointers);
+    const response = await add(fault);
+    expectProblem(response, { status: 400, errorCode: 104 });
+    expect(pointersOf(response)).toEqual(pointers);
   });
 
   test.each([
     [{ integratorId: 20 }, ['/integratorId']],
     [{ merchantId: '1101' }, ['/merchantId']],
   ])('an issuer key of a foreign owner %o is refused', async (fault, pointers) => {
-    const answer = await add({ ...(await proven(pem())), ...fault });
-    expectProblem(answer, { status: 400, errorCode: 104 });
-    expect(pointersOf(answer)).toEqual(pointers);
+    const response = await add({ ...(await proven(pem())), ...fault });
+    expectProblem(response, { status: 400, errorCode: 104 });
+    expect(pointersOf(response)).toEqual(pointers);
   });
 });

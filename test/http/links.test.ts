@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Tenant } from '../../src/payments/ports/store-ports.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
@@ -18,7 +17,8 @@ import {
   statusOf,
 } from '../support/links.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
-import { type RawAnswer, request } from '../support/requests.ts';
+import { type RawResponse, request } from '../support/requests.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
 
 let installation: Installation;
 /** The integrator's. */
@@ -38,11 +38,15 @@ const status = (link: HandedLink) => statusOf(installation, link.id);
 const details = (link: HandedLink) => ask(installation, link, `/consumer/qrCodeDetails/${link.id}`);
 
 /** Sends a body to a route, with the integrator's key unless other headers are given. */
-function send(path: string, body: unknown, headers: Record<string, string> = { 'x-api-key': key }): Promise<RawAnswer> {
+function send(
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = { 'x-api-key': key },
+): Promise<RawResponse> {
   return post(installation, path, body, headers);
 }
 
-function get(path: string, headers: Record<string, string | undefined> = { 'x-api-key': key }): Promise<RawAnswer> {
+function get(path: string, headers: Record<string, string | undefined> = { 'x-api-key': key }): Promise<RawResponse> {
   return request(installation.url, path, { headers });
 }
 
@@ -65,12 +69,12 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 
 describe('a created link', () => {
   test('is a URL with the token behind the fragment, and a reference', async () => {
-    const answer = await send('/consumer/applink', linkBody());
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('deprecation')).toBeNull();
-    expect(answer.headers.get('access-control-allow-origin')).toBeNull();
-    expect(answer.headers.get('cache-control')).toBe('no-store');
-    const { url, reference, expiresAt, ...others } = answer.body as Record<string, string>;
+    const response = await send('/consumer/applink', linkBody());
+    expect(response.status).toBe(200);
+    expect(response.headers.get('deprecation')).toBeNull();
+    expect(response.headers.get('access-control-allow-origin')).toBeNull();
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    const { url, reference, expiresAt, ...others } = response.body as Record<string, string>;
     expect(others).toEqual({});
     expect(reference).toMatch(UUID);
     const [address, token] = url!.split('#');
@@ -93,10 +97,10 @@ describe('a created link', () => {
   });
 
   test('a created link with the deprecated address is the same, and names its successor', async () => {
-    const answer = await send('/consumer/qrCode', linkBody());
-    expect(answer).toMatchObject({ status: 200, body: { reference: expect.stringMatching(UUID) } });
-    expect(answer.headers.get('deprecation')).toMatch(/^@\d+$/);
-    expect(answer.headers.get('link')).toBe('</consumer/applink>; rel="successor-version"');
+    const response = await send('/consumer/qrCode', linkBody());
+    expect(response).toMatchObject({ status: 200, body: { reference: expect.stringMatching(UUID) } });
+    expect(response.headers.get('deprecation')).toMatch(/^@\d+$/);
+    expect(response.headers.get('link')).toBe('</consumer/applink>; rel="successor-version"');
   });
 
   test.each([[256], [1_024], [undefined]])('has a QR code of %s pixels if requested', async (size) => {
@@ -157,11 +161,11 @@ describe('an intent session token', () => {
     [{ expiryMinutes: 60 }, 60],
     [{ expiryMinutes: 720 }, 720],
   ])('asked for with %j is good for %i minutes', async (body, minutes) => {
-    const { status: code, body: answer } = await send('/refresh/intentSessionToken', body, {
+    const { status: code, body: response } = await send('/refresh/intentSessionToken', body, {
       'x-api-key': await installation.apiKey({ acquirerId: 1, integratorId: 10, merchantId: '1001' }),
     });
     expect(code).toBe(200);
-    const { iat, exp, ...claims } = decodeJwt((answer as { token: string }).token);
+    const { iat, exp, ...claims } = decodeJwt((response as { token: string }).token);
     expect(claims).toMatchObject({ use: 'intentSession', merchantId: 1001, sub: '1001' });
     expect(Math.abs(exp! - iat! - minutes * 60)).toBeLessThanOrEqual(1);
   });
@@ -280,8 +284,12 @@ describe('permission', () => {
     ['an invalid transactionId', { transactionId: 'x' }, '/transactionId'],
   ])('permission to acknowledge with %s: 400', async (_what, changes, pointer) => {
     const link = await create();
-    const answer = await ask(installation, link, '/consumer/acknowledge', { qrCodeId: link.id, status: 1, ...changes });
-    const problem = problemOf(answer);
+    const response = await ask(installation, link, '/consumer/acknowledge', {
+      qrCodeId: link.id,
+      status: 1,
+      ...changes,
+    });
+    const problem = problemOf(response);
     expect(problem).toMatchObject({ status: 400, errorCode: 104, errors: [{ pointer }] });
   });
 });

@@ -17,7 +17,7 @@ afterEach(() => server?.close());
 
 /** @param load of a process that has as many taps as it can work on, unless it is given */
 async function start(load = fullLoad()): Promise<number> {
-  const log = { answered: () => {}, unforeseen: () => {}, overloaded: () => {} };
+  const log = { responded: () => {}, unforeseen: () => {}, overloaded: () => {} };
   server = createServer({ log });
   admitTaps(server, { load, log, requiresHttps: false, monotonicMs: () => 0 });
   const facts = { summary: 'Do', section: 'extension', takes: [] } as const;
@@ -41,7 +41,7 @@ const { parentPort, workerData: { port, count, flag } } = require('node:worker_t
 const body = '{}';
 const tap = 'POST /transactions/mobile HTTP/1.1\\r\\nhost: x\\r\\nconnection: close\\r\\ncontent-type: application/json\\r\\n' +
   'content-length: 2\\r\\n\\r\\n{}';
-const answers = [];
+const responses = [];
 let sent = 0;
 for (let n = 0; n < count; n++) {
   let text = '';
@@ -53,12 +53,12 @@ for (let n = 0; n < count; n++) {
   socket.setEncoding('utf8').on('data', (chunk) => (text += chunk));
   socket.on('error', ({ code }) => (text = code));
   socket.on('close', () => {
-    answers.push(text.split('\\r\\n', 1)[0]);
-    if (answers.length === count) parentPort.postMessage(answers);
+    responses.push(text.split('\\r\\n', 1)[0]);
+    if (responses.length === count) parentPort.postMessage(responses);
   });
 }`;
 
-test('connections that were opened while the event loop was blocked are accepted in few turns, and each is answered', async () => {
+test('connections that were opened while the event loop was blocked are accepted in few turns, and each receives a response', async () => {
   const port = await start();
   const turns = new Set<number>();
   let turn = 0;
@@ -73,8 +73,8 @@ test('connections that were opened while the event loop was blocked are accepted
   const clients = new Worker(CLIENTS, { eval: true, workerData: { port, count: CONNECTIONS, flag } });
   await once(clients, 'online');
   Atomics.wait(flag, 0, 0); // the event loop is blocked until every client has sent its tap
-  const [answers] = (await once(clients, 'message')) as [string[]];
-  expect(answers).toEqual(Array.from({ length: CONNECTIONS }, () => 'HTTP/1.1 503 Service Unavailable'));
+  const [responses] = (await once(clients, 'message')) as [string[]];
+  expect(responses).toEqual(Array.from({ length: CONNECTIONS }, () => 'HTTP/1.1 503 Service Unavailable'));
   expect(turns.size).toBeLessThan(MAX_TURNS);
 });
 

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SAMPLE_CARDS } from '../../src/card/sample-tap.ts';
 import { localDateTime } from '../../src/kits/processor-kit/field-values.ts';
-import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';
 import { AppPhone, ask, createLink, type HandedLink, letExpire, MANDATE, statusOf } from '../support/links.ts';
 import { request } from '../support/requests.ts';
+import { outcomeOf, problemOf } from '../support/responses.ts';
 
 let installation: Installation;
 let qa: StartedGateway;
@@ -83,12 +83,12 @@ describe('the page', () => {
     expect(strict).toContain('<meta name="intent-action" content="com.example.pay.TAP" />');
     const link = await createLink(installation);
     for (const path of ['/dev/virtual-reader/tap', '/dev/virtual-reader/pin']) {
-      const answer = await request(qa.url, path, {
+      const response = await request(qa.url, path, {
         method: 'POST',
         headers: { ...HTTPS, authorization: `Bearer ${link.token}`, 'content-type': 'application/json' },
         body: JSON.stringify({ card: 'visa', pin: '1234' }),
       });
-      expect(problemOf(answer)).toMatchObject({ status: 404, errorCode: 122 });
+      expect(problemOf(response)).toMatchObject({ status: 404, errorCode: 122 });
     }
     for (const name of ['virtual-phone.js', 'tap-session.js', 'seal-card-data.ts', 'card-data.ts']) {
       expect((await get(`/pay/assets/${name}`, HTTPS, qa.url)).status, name).toBe(404);
@@ -201,18 +201,18 @@ describe('the virtual reader', () => {
     ['pin', { card: 'visa', pin: '123' }],
     ['pin', { card: 'visa', pin: 'abcd' }],
   ])('refuses %s of %j, and does not repeat it', async (path, body) => {
-    const answer = await post(await createLink(installation), path, body);
-    expect(problemOf(answer)).toMatchObject({ status: 400, errorCode: 104 });
-    expect(JSON.stringify(answer.body)).not.toMatch(/"123"|abcd/);
+    const response = await post(await createLink(installation), path, body);
+    expect(problemOf(response)).toMatchObject({ status: 400, errorCode: 104 });
+    expect(JSON.stringify(response.body)).not.toMatch(/"123"|abcd/);
   });
 
   test('is for every holder of a link', async () => {
-    const answer = await request(installation.url, '/dev/virtual-reader/tap', {
+    const response = await request(installation.url, '/dev/virtual-reader/tap', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ card: 'visa' }),
     });
-    expect(problemOf(answer)).toMatchObject({ status: 401 });
+    expect(problemOf(response)).toMatchObject({ status: 401 });
   });
 });
 

@@ -16,7 +16,7 @@ beforeEach(async () => {
   handled = [];
   arrived = 0;
   closing = undefined;
-  server = createServer({ log: { answered: () => {}, unforeseen: () => {}, overloaded: () => {} } });
+  server = createServer({ log: { responded: () => {}, unforeseen: () => {}, overloaded: () => {} } });
   const facts = { summary: 'Look', section: 'extension', takes: [] } as const;
   const released = new Promise<void>((resolve) => {
     release = resolve;
@@ -55,7 +55,7 @@ class Client {
   }
 
   /** The statuses of the responses, and the names in their bodies. */
-  get answers(): string {
+  get responses(): string {
     return [...this.#text.matchAll(/HTTP\/1\.1 (\d+)|"name":"(\w+)"/g)].map((match) => match[1] ?? match[2]).join(' ');
   }
 }
@@ -69,7 +69,7 @@ describe('CONNECT behind a request in progress', () => {
     await untilHandled('slow', 'one');
     release();
     await client.closed;
-    expect(client.answers).toBe('200 slow 200 one 405');
+    expect(client.responses).toBe('200 slow 200 one 405');
   });
 
   test('ends with a client that resets the connection, and the server goes on', async () => {
@@ -82,7 +82,7 @@ describe('CONNECT behind a request in progress', () => {
     release();
     const next = new Client();
     next.socket.write(post('one'));
-    await eventually(() => expect(next.answers).toBe('200 one'));
+    await eventually(() => expect(next.responses).toBe('200 one'));
     next.socket.destroy();
   });
 });
@@ -108,7 +108,7 @@ describe('a server that stops', () => {
     await stop();
     release();
     await client.closed;
-    expect(client.answers).toBe('200 slow 200 one');
+    expect(client.responses).toBe('200 slow 200 one');
   });
 
   test('refuses what arrives behind a request in progress, after the response to that', async () => {
@@ -120,7 +120,7 @@ describe('a server that stops', () => {
     await eventually(() => expect(arrived).toBe(2));
     release();
     await client.closed;
-    expect(client.answers).toBe('200 slow 503');
+    expect(client.responses).toBe('200 slow 503');
     expect(handled).toEqual(['slow']);
   });
 });
@@ -131,7 +131,7 @@ test('a client that closes its direction has hung up, so its requests get no res
   await untilHandled('slow');
   await client.closed;
   release();
-  expect(client.answers).toBe('');
+  expect(client.responses).toBe('');
 });
 
 function openConnections(): Promise<number> {

@@ -3,7 +3,7 @@ import type { StoredProcessor, StoredRoute } from '../../schemas/admin-routing.t
 import type { Problem } from '../../schemas/problem.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
-import { type RawAnswer, request } from '../support/requests.ts';
+import { type RawResponse, request } from '../support/requests.ts';
 import { ROUTE_ID, xTidOf } from '../support/tenants.ts';
 
 let installation: Installation;
@@ -40,12 +40,12 @@ async function addRoute(settings: Partial<StoredRoute>): Promise<StoredRoute> {
   return body as StoredRoute;
 }
 
-function expectProblem({ status, body, headers }: RawAnswer, expected: Partial<Problem>): void {
+function expectProblem({ status, body, headers }: RawResponse, expected: Partial<Problem>): void {
   expect({ ...(body as object), status }).toMatchObject(expected);
   expect(headers.get('content-type')).toMatch(/^application\/problem\+json/);
 }
 
-const pointersOf = ({ body }: RawAnswer) => (body as Problem).errors?.map(({ pointer }) => pointer);
+const pointersOf = ({ body }: RawResponse) => (body as Problem).errors?.map(({ pointer }) => pointer);
 
 /** The newest admin event. */
 async function lastChange() {
@@ -59,11 +59,11 @@ async function lastChange() {
 describe('a processor', () => {
   test('is added, shown, listed, changed and removed by the acquirer, each change with an admin event', async () => {
     const actor = expect.stringMatching(/^key [0-9a-f]{16}$/);
-    const answer = await call('POST', '1/processors', PROCESSOR);
-    const added = answer.body as StoredProcessor;
-    expect(answer.status).toBe(201);
+    const response = await call('POST', '1/processors', PROCESSOR);
+    const added = response.body as StoredProcessor;
+    expect(response.status).toBe(201);
     expect(added).toMatchObject({ ...PROCESSOR, id: expect.any(Number), createdAt: expect.stringMatching(/T.*Z$/) });
-    expect(answer.headers.get('location')).toBe(`/acquirers/1/processors/${added.id}`);
+    expect(response.headers.get('location')).toBe(`/acquirers/1/processors/${added.id}`);
     const record = { acquirerId: 1, actor, kind: 'processor', subjectId: String(added.id) };
     expect(await lastChange()).toEqual({ ...record, action: 'add', before: null, after: added });
 
@@ -146,9 +146,9 @@ describe('a processor', () => {
     ['a list without end', { type: 'type-1', config: { ...CONFIG, a: Array(5_000).fill(0) } }, ['/config']],
   ])('a processor with %s is refused, with a pointer to each fault', async (_what, body, pointers) => {
     const before = (await call('GET', '1/processors')).body;
-    for (const answer of [await call('POST', '1/processors', body), await call('PUT', '1/processors/1', body)]) {
-      expectProblem(answer, { status: 400, errorCode: 104 });
-      expect(pointersOf(answer)).toEqual(pointers);
+    for (const response of [await call('POST', '1/processors', body), await call('PUT', '1/processors/1', body)]) {
+      expectProblem(response, { status: 400, errorCode: 104 });
+      expect(pointersOf(response)).toEqual(pointers);
     }
     expect((await call('GET', '1/processors')).body).toEqual(before);
   });
@@ -160,9 +160,9 @@ describe('a processor', () => {
 
   test('a processor with a misspelt setting is refused: otherwise it would run without the intended setting', async () => {
     const config = { ...CONFIG, macKey: [], profile: { deadline: 1 } };
-    const answer = await call('POST', '1/processors', { type: 'type-1', config });
-    expectProblem(answer, { status: 400, errorCode: 104 });
-    expect(pointersOf(answer)?.sort()).toEqual(['/config/macKey', '/config/profile/deadline']);
+    const response = await call('POST', '1/processors', { type: 'type-1', config });
+    expectProblem(response, { status: 400, errorCode: 104 });
+    expect(pointersOf(response)?.sort()).toEqual(['/config/macKey', '/config/profile/deadline']);
   });
 });
 
@@ -196,9 +196,9 @@ describe('a route', () => {
     ['a terminal of another acquirer', { xTid: xTidOf('tailor') }, ['/xTid']],
     ['several faults', { currency: 'XYZ', scheme: 'X' }, ['/currency', '/scheme']],
   ])('a route with %s is refused, with a pointer to each fault', async (_what, fault, pointers) => {
-    const answer = await call('POST', '1/routes', { processorId: 1, priority: 1, ...fault });
-    expectProblem(answer, { status: 400, errorCode: 104 });
-    expect(pointersOf(answer)).toEqual(pointers);
+    const response = await call('POST', '1/routes', { processorId: 1, priority: 1, ...fault });
+    expectProblem(response, { status: 400, errorCode: 104 });
+    expect(pointersOf(response)).toEqual(pointers);
   });
 
   test('keeps its processor, through which transactions find their switch', async () => {
@@ -246,7 +246,7 @@ describe('a processor in use is not removed', () => {
     await letSecondsPass(11);
     const { rows } = await installation.database.query<{ id: string }>(
       `insert into transactions (acquirer_id, id, merchant_id, integrator_id, merchant_reference, attempt, status, type,
-         device_installation_id, route_id, reversal_state, answer_by, created_at, updated_at)
+         device_installation_id, route_id, reversal_state, respond_by, created_at, updated_at)
        values (1, gen_random_uuid(), '1001', 10, gen_random_uuid(), 1, 8, 1, 'd', $1, $2, now(), now(), now()) returning id`,
       [routeId, reversalState],
     );
@@ -264,8 +264,8 @@ describe('permission', () => {
   const FORBIDDEN = { status: 403, errorCode: 101 };
 
   test('the operator has permission for every acquirer', async () => {
-    const answer = await call('POST', '2/processors', PROCESSOR, { 'x-api-key': operator });
-    expect(answer.status).toBe(201);
+    const response = await call('POST', '2/processors', PROCESSOR, { 'x-api-key': operator });
+    expect(response.status).toBe(201);
     expectProblem(await call('GET', '77/processors', undefined, { 'x-api-key': operator }), { status: 404 });
     expectProblem(await call('POST', '77/processors', PROCESSOR, { 'x-api-key': operator }), { status: 404 });
   });
@@ -283,7 +283,7 @@ describe('permission', () => {
     ] as const) {
       const [theirs, nobodys] = [await call(method, `2/${path}`, body), await call(method, `77/${path}`, body)];
       expectProblem(theirs, { status: 404, errorCode: 122 });
-      const known = ({ body }: RawAnswer) => ({ ...(body as Problem), instance: '', requestId: '' });
+      const known = ({ body }: RawResponse) => ({ ...(body as Problem), instance: '', requestId: '' });
       expect(known(theirs)).toEqual(known(nobodys));
     }
     const { rows } = await installation.database.query(
@@ -318,8 +318,8 @@ describe('permission', () => {
   });
 
   test('a credential is required before the body is read', async () => {
-    const answer = await call('POST', '1/processors', '{', { 'x-api-key': undefined });
-    expectProblem(answer, { status: 401, errorCode: 100 });
+    const response = await call('POST', '1/processors', '{', { 'x-api-key': undefined });
+    expectProblem(response, { status: 401, errorCode: 100 });
     const wrong = `${acquirer.slice(0, -1)}${acquirer.endsWith('0') ? '1' : '0'}`;
     expectProblem(await call('POST', '1/processors', '{', { 'x-api-key': wrong }), { status: 401, errorCode: 102 });
     expectProblem(await call('POST', '1/processors', '{'), { status: 400, errorCode: 103 });
@@ -327,11 +327,11 @@ describe('permission', () => {
 
   test('a page in a browser has no permission: no header allows another origin', async () => {
     const origin = { origin: 'https://shop.example' };
-    for (const answer of [
+    for (const response of [
       await call('GET', '1/processors', undefined, origin),
       await call('OPTIONS', '1/processors', undefined, { ...origin, 'access-control-request-method': 'POST' }),
     ]) {
-      expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+      expect([...response.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
     }
   });
 });
@@ -345,9 +345,9 @@ test.each(['0', '-1', '1.5', 'one', '99999999999', '2147483648'])('%s is not an 
 });
 
 test('an unsupported method is 405 and lists the supported ones', async () => {
-  const answer = await call('PATCH', '1/processors', {});
-  expectProblem(answer, { status: 405 });
-  expect(answer.headers.get('allow')).toBe('GET, HEAD, POST');
+  const response = await call('PATCH', '1/processors', {});
+  expectProblem(response, { status: 405 });
+  expect(response.headers.get('allow')).toBe('GET, HEAD, POST');
 });
 
 describe('the admin events', () => {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SAMPLE_CARDS } from '../../src/card/sample-tap.ts';
 import { Phone, type PhoneTap } from '../../src/tools/phone/phone.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { postTap, request } from '../support/requests.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { everythingStored, type SecretMark, secretsIn } from '../support/secrets.ts';
 
 let installation: Installation;
@@ -52,16 +52,16 @@ const TAPS: readonly (readonly [amount: string, tamper?: PhoneTap['tamper']])[] 
 
 /** Sends the secrets to every route, including failures, and returns all responses. */
 async function takeThroughRoutes(url: string, phone: Phone, apiKey: string): Promise<string> {
-  const answers: unknown[] = [];
+  const responses: unknown[] = [];
   const track2 = Buffer.from(`57 11 ${pan}D3112201 0000000000F`.replaceAll(' ', ''), 'hex');
-  for (const [amount, tamper] of TAPS) answers.push(await phone.tap({ amount, currency: 'ZAR', card: CARD, tamper }));
+  for (const [amount, tamper] of TAPS) responses.push(await phone.tap({ amount, currency: 'ZAR', card: CARD, tamper }));
   const sealed = await phone.seal({ amount: '10.00', currency: 'ZAR', card: CARD });
   const bare = { ...sealed, paymentCardData: track2.toString('base64') };
   for (const body of [bare, { ...bare, generalCardData: pan }, `{"paymentCardData":"${pan}"`, { pan }, [pan]]) {
-    answers.push(await postTap(url, phone, sealed, { body }));
+    responses.push(await postTap(url, phone, sealed, { body }));
   }
   for (const headers of [{ authorization: `Bearer ${await phone.token()}x` }, { 'content-type': `text/${pan}` }]) {
-    answers.push(await postTap(url, phone, sealed, { headers }));
+    responses.push(await postTap(url, phone, sealed, { headers }));
   }
   const keyed = { headers: { 'x-api-key': apiKey } };
   for (const path of [
@@ -70,23 +70,23 @@ async function takeThroughRoutes(url: string, phone: Phone, apiKey: string): Pro
     '/readyz',
     '/.well-known/card-data-keys.json',
   ]) {
-    answers.push(await request(url, path, keyed));
+    responses.push(await request(url, path, keyed));
   }
-  answers.push(await request(url, '/transactions', { headers: { 'x-api-key': `${apiKey}0` } }));
-  for (const { serviceReference } of answers.flatMap((answer) => processed(answer))) {
-    answers.push(await request(url, `/transactions/${serviceReference}`, keyed));
-    answers.push(await request(url, `/transactions/${serviceReference}/events`, keyed));
+  responses.push(await request(url, '/transactions', { headers: { 'x-api-key': `${apiKey}0` } }));
+  for (const { serviceReference } of responses.flatMap((response) => processed(response))) {
+    responses.push(await request(url, `/transactions/${serviceReference}`, keyed));
+    responses.push(await request(url, `/transactions/${serviceReference}/events`, keyed));
   }
-  return answers.map(textOfAnswer).join('\n');
+  return responses.map(textOfResponse).join('\n');
 }
 
-function processed(answer: unknown): { serviceReference: string }[] {
-  const { body } = answer as { body: { onlineAuthorizationResponse?: { serviceReference: string } } };
+function processed(response: unknown): { serviceReference: string }[] {
+  const { body } = response as { body: { onlineAuthorizationResponse?: { serviceReference: string } } };
   return body?.onlineAuthorizationResponse ? [body.onlineAuthorizationResponse] : [];
 }
 
-function textOfAnswer(answer: unknown): string {
-  const { body, headers } = answer as { body: unknown; headers?: Headers };
+function textOfResponse(response: unknown): string {
+  const { body, headers } = response as { body: unknown; headers?: Headers };
   return JSON.stringify([body, [...(headers ?? [])]]);
 }
 
@@ -112,18 +112,18 @@ test('card data and credentials sent to every route are in no log line, column, 
   const apiKey = await installation.apiKey();
   const marks = [...CARD_MARKS, ...(await credentialMarks(phone, apiKey))];
 
-  const answers = await takeThroughRoutes(gateway.url, phone, apiKey);
+  const responses = await takeThroughRoutes(gateway.url, phone, apiKey);
   // While some responses wait to be recorded and reversals to be sent, and later.
   const stored = await everythingStored(database);
   expect((await gateway.kill('SIGTERM')).exitCode).toBe(0);
   const storedInTheEnd = await everythingStored(database);
 
-  for (const text of [stored, storedInTheEnd, answers]) expect(text).toContain('541333******0640');
-  expect(gateway.output).toContain('"msg":"answered"');
+  for (const text of [stored, storedInTheEnd, responses]) expect(text).toContain('541333******0640');
+  expect(gateway.output).toContain('"msg":"responded"');
   expect(secretsIn(gateway.output, marks), 'log').toEqual([]);
   expect(secretsIn(stored, marks), 'database').toEqual([]);
   expect(secretsIn(storedInTheEnd, marks), 'database').toEqual([]);
-  expect(secretsIn(answers, marks), 'answers').toEqual([]);
+  expect(secretsIn(responses, marks), 'responses').toEqual([]);
 });
 
 test('a tap between an api process and a worker is sealed in the row and in no log line', async () => {
@@ -134,8 +134,8 @@ test('a tap between an api process and a worker is sealed in the row and in no l
   const apiKey = await installation.apiKey();
   const marks = [...CARD_MARKS, ...(await credentialMarks(phone, apiKey))];
   await eventually(async () => {
-    const answer = outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR', card: CARD }));
-    expect(answer.type).toBe('Approved');
+    const response = outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR', card: CARD }));
+    expect(response.type).toBe('Approved');
   });
   await worker.kill('SIGKILL');
   const waiting = phone.tap({ amount: '10.00', currency: 'ZAR', card: CARD }).catch(() => undefined);

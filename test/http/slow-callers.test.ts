@@ -9,11 +9,11 @@ const IDLE_SOCKETS = 1_000;
 
 let server: Server;
 let port: number;
-const answered: number[] = [];
+const responded: number[] = [];
 beforeAll(async () => {
   server = createServer({
     log: {
-      answered: (_request, { statusCode }) => void answered.push(statusCode),
+      responded: (_request, { statusCode }) => void responded.push(statusCode),
       unforeseen: () => {},
       overloaded: () => {},
     },
@@ -49,9 +49,9 @@ describe.concurrent('a request whose handler never returns', () => {
   let url: string;
   beforeAll(async () => {
     patient = createServer({
-      log: { answered: () => {}, unforeseen: () => {}, overloaded: () => {} },
+      log: { responded: () => {}, unforeseen: () => {}, overloaded: () => {} },
       // The time for a switch is negative, so only the time for commits remains.
-      answerTimes: { plainMs: 300, switchWaitMs: () => -19_700 },
+      responseTimes: { plainMs: 300, switchWaitMs: () => -19_700 },
     });
     patient.post('/things', { config: { facts: { ...facts, summary: 'Wait' } } }, never);
     patient.post('/taps', { config: { facts: { ...facts, summary: 'Tap', waitsForSwitch: true } } }, never);
@@ -123,9 +123,9 @@ test(`${IDLE_SOCKETS} idle connections do not prevent other responses, and are c
       .resume(),
   );
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-  const before = answered.length;
+  const before = responded.length;
   const response = await fetch(`http://127.0.0.1:${port}/things`, { method: 'POST' });
   expect(response.status).toBe(200);
   await Promise.all(sockets.map((socket) => (socket.closed ? undefined : once(socket, 'close'))));
-  expect(answered.slice(before)).toEqual([200]);
+  expect(responded.slice(before)).toEqual([200]);
 });

@@ -2,11 +2,11 @@ import { createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Problem } from '../../schemas/problem.ts';
 import { findProcessorFaults } from '../../src/store/switches/processor-reports.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
-import { type RawAnswer, request } from '../support/requests.ts';
+import { type RawResponse, request } from '../support/requests.ts';
+import { outcomeOf } from '../support/responses.ts';
 
 /** Another service on the machine, which a tenant must not reach. */
 let neighbour: Server;
@@ -43,7 +43,7 @@ afterAll(async () => {
 
 const neighbourPort = () => (neighbour.address() as { port: number }).port;
 
-function add(config: object, apiKey = keys[1]!, acquirerId = 2): Promise<RawAnswer> {
+function add(config: object, apiKey = keys[1]!, acquirerId = 2): Promise<RawResponse> {
   const settings = { addresses: [{ host: 'switch.example', port: 9101 }], acquirerId: '50001', ...config };
   return request(installation.url, `/acquirers/${acquirerId}/processors`, {
     method: 'POST',
@@ -52,7 +52,7 @@ function add(config: object, apiKey = keys[1]!, acquirerId = 2): Promise<RawAnsw
   });
 }
 
-const pointersOf = ({ body }: RawAnswer) => (body as Problem).errors?.map(({ pointer }) => pointer);
+const pointersOf = ({ body }: RawResponse) => (body as Problem).errors?.map(({ pointer }) => pointer);
 
 describe('the processor of an acquirer is refused', () => {
   test.each([
@@ -69,9 +69,9 @@ describe('the processor of an acquirer is refused', () => {
     ['the PIN key of another acquirer', { pinKey: { keyId: 'acquirer/1/pin', format: 0 } }, '/config/pinKey/keyId'],
     ['the key of the readers', { pinKey: { keyId: 'reader-bdk', format: 0 } }, '/config/pinKey/keyId'],
   ])('the processor of an acquirer that names %s is refused', async (_what, config, pointer) => {
-    const answer = await add(config);
-    expect(answer).toMatchObject({ status: 400, body: { errorCode: 104 } });
-    expect(pointersOf(answer)).toEqual([pointer]);
+    const response = await add(config);
+    expect(response).toMatchObject({ status: 400, body: { errorCode: 104 } });
+    expect(pointersOf(response)).toEqual([pointer]);
   });
 
   test('the processor of an acquirer is refused in the same way for an existing key and a missing one, so that keys are not revealed', async () => {
@@ -132,7 +132,7 @@ test('a processor that was stored earlier is not opened, no connection is made f
     expect(reasonOf(90)).toMatch(/addresses\.0\.host: an address that the operator has not given/);
     expect(reasonOf(91)).toMatch(/pinKey\.keyId: a key that is not of this acquirer/);
   });
-  const answer = await installation.phone('tailor').tap({ amount: '10.00', currency: 'ZAR' });
-  expect(outcomeOf(answer).type).toBe('Approved');
+  const response = await installation.phone('tailor').tap({ amount: '10.00', currency: 'ZAR' });
+  expect(outcomeOf(response).type).toBe('Approved');
   expect(connections).toBe(0);
 });

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Problem } from '../../schemas/problem.ts';
 import { SCOPE_NAMES } from '../../schemas/scopes.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
-import { type RawAnswer, request } from '../support/requests.ts';
+import { type RawResponse, request } from '../support/requests.ts';
+import { outcomeOf } from '../support/responses.ts';
 
 let installation: Installation;
 let operator: string;
@@ -29,12 +29,12 @@ function call(method: string, path: string, body?: unknown, headers: Record<stri
 const asOperator = (method: string, path: string, body?: unknown) =>
   call(method, path, body, { 'x-api-key': operator });
 
-function expectProblem({ status, body, headers }: RawAnswer, expected: Partial<Problem>): void {
+function expectProblem({ status, body, headers }: RawResponse, expected: Partial<Problem>): void {
   expect({ ...(body as object), status }).toMatchObject(expected);
   expect(headers.get('content-type')).toMatch(/^application\/problem\+json/);
 }
 
-const pointersOf = ({ body }: RawAnswer) => (body as Problem).errors?.map(({ pointer }) => pointer);
+const pointersOf = ({ body }: RawResponse) => (body as Problem).errors?.map(({ pointer }) => pointer);
 
 async function changesOf(kind: string, id: string | number) {
   const { rows } = await installation.database.query(
@@ -78,12 +78,12 @@ describe('an acquirer', () => {
     for (const method of ['GET', 'PATCH'])
       for (const id of [2, 77])
         expectProblem(await call(method, `/${id}`, method === 'PATCH' ? { name: 'x' } : undefined), { status: 404 });
-    for (const answer of [
+    for (const response of [
       await call('PATCH', '/1', { name: 'x' }),
       await call('POST', '', { name: 'x' }),
       await call('GET', ''),
     ])
-      expectProblem(answer, { status: 403, errorCode: 101 });
+      expectProblem(response, { status: 403, errorCode: 101 });
   });
 });
 
@@ -152,9 +152,9 @@ describe('integrators, merchants, terminals and blocked devices', () => {
     ['/1/blocked-devices', { deviceInstallationId: '' }, ['/deviceInstallationId']],
     ['/1/integrators', {}, ['/name']],
   ])('a request to %s with %o is refused, with a pointer to each fault', async (path, body, pointers) => {
-    const answer = await call('POST', path, body);
-    expectProblem(answer, { status: 400, errorCode: 104 });
-    expect(pointersOf(answer)).toEqual(pointers);
+    const response = await call('POST', path, body);
+    expectProblem(response, { status: 400, errorCode: 104 });
+    expect(pointersOf(response)).toEqual(pointers);
   });
 
   test('keep their names: an existing one is 409, and no merchant changes its owner', async () => {

@@ -6,7 +6,7 @@ import { signMerchantToken } from '../../src/tools/phone/phone.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
-import { type RawAnswer, request } from '../support/requests.ts';
+import { type RawResponse, request } from '../support/requests.ts';
 import { USER, xTidOf } from '../support/tenants.ts';
 
 let installation: Installation;
@@ -34,20 +34,20 @@ function call(method: string, path: string, body?: unknown, headers: Record<stri
 const ALL = '1/softposconfigs';
 const pathOf = (name: string) => `${ALL}/${encodeURIComponent(name)}`;
 
-function expectProblem({ status, body, headers }: RawAnswer, expected: Partial<Problem>): void {
+function expectProblem({ status, body, headers }: RawResponse, expected: Partial<Problem>): void {
   expect({ ...(body as object), status }).toMatchObject(expected);
   expect(headers.get('content-type')).toMatch(/^application\/problem\+json/);
 }
 
-const pointersOf = ({ body }: RawAnswer) => (body as Problem).errors?.map(({ pointer }) => pointer);
+const pointersOf = ({ body }: RawResponse) => (body as Problem).errors?.map(({ pointer }) => pointer);
 
 const VISA = { aid: 'A0000000031010', kernelID: '03' };
 const PURCHASE = { transactionType: '00', tlvDatabase: [{ tag: '9F1A', value: '0710' }] };
 
 async function create(body: object = {}): Promise<StoredTerminalProfile> {
-  const answer = await call('POST', ALL, { name: randomUUID(), ...body });
-  expect(answer.status).toBe(201);
-  return answer.body as StoredTerminalProfile;
+  const response = await call('POST', ALL, { name: randomUUID(), ...body });
+  expect(response.status).toBe(201);
+  return response.body as StoredTerminalProfile;
 }
 
 describe('a terminal profile (4.17)', () => {
@@ -57,18 +57,18 @@ describe('a terminal profile (4.17)', () => {
       { ...VISA, transactionTypeConfigs: [PURCHASE, { transactionType: '20', remove: true }] },
       { aid: 'A0000000043060', kernelID: '02', remove: true },
     ];
-    const answer = await call('POST', ALL, {
+    const response = await call('POST', ALL, {
       name,
       terminalCurrencyCode: '710',
       overrides,
       note: 'unknown fields are ignored',
     });
     const times = { createdAt: expect.stringMatching(/T.*Z$/), updatedAt: expect.stringMatching(/T.*Z$/) };
-    expect(answer).toMatchObject({ status: 201 });
-    expect(answer.body).toEqual({ name, terminalCurrencyCode: '710', overrides, ...times });
-    expect(answer.headers.get('location')).toBe(`/acquirers/${pathOf(name)}`);
-    expect((await call('GET', pathOf(name))).body).toEqual(answer.body);
-    expect((await call('GET', ALL)).body).toContainEqual(answer.body);
+    expect(response).toMatchObject({ status: 201 });
+    expect(response.body).toEqual({ name, terminalCurrencyCode: '710', overrides, ...times });
+    expect(response.headers.get('location')).toBe(`/acquirers/${pathOf(name)}`);
+    expect((await call('GET', pathOf(name))).body).toEqual(response.body);
+    expect((await call('GET', ALL)).body).toContainEqual(response.body);
 
     const changed = await call('PUT', pathOf(name), { terminalCurrencyCode: 'EUR' });
     expect(changed).toMatchObject({ status: 200, body: { name, terminalCurrencyCode: '978', overrides } });
@@ -194,9 +194,9 @@ describe('a body is refused with a pointer to each fault', () => {
       ['/configList/0/config/0/floorLimit'],
     ],
   ])('%s', async (_what, body, pointers) => {
-    const answer = await call('POST', ALL, { name: 'refused', ...body });
-    expectProblem(answer, { status: 400, errorCode: 104 });
-    expect(pointersOf(answer)).toEqual(pointers);
+    const response = await call('POST', ALL, { name: 'refused', ...body });
+    expectProblem(response, { status: 400, errorCode: 104 });
+    expect(pointersOf(response)).toEqual(pointers);
     expectProblem(await call('GET', pathOf('refused')), { status: 404 });
   });
 
@@ -231,7 +231,7 @@ describe('permission to manage profiles', () => {
       const theirs = await call(method, path, body, { 'x-api-key': other });
       const nobodys = await call(method, path.replace(/^1/, '77'), body, { 'x-api-key': other });
       expectProblem(theirs, { status: 404, errorCode: 122 });
-      const known = ({ body }: RawAnswer) => ({ ...(body as Problem), instance: '', requestId: '' });
+      const known = ({ body }: RawResponse) => ({ ...(body as Problem), instance: '', requestId: '' });
       expect(known(theirs)).toEqual(known(nobodys));
     }
   });
@@ -264,7 +264,7 @@ describe('permission to manage profiles', () => {
  * The configuration that a merchant's reader gets, with a proximity token that names this profile, or with other
  * headers.
  */
-async function readerConfig(profile: string | undefined, headers: Record<string, string> = {}): Promise<RawAnswer> {
+async function readerConfig(profile: string | undefined, headers: Record<string, string> = {}): Promise<RawResponse> {
   return request(installation.url, '/terminal/config', {
     headers: { authorization: `Bearer ${await proximityToken({ spCfg: profile })}`, ...headers },
   });
@@ -343,8 +343,8 @@ describe('the configuration of a reader', () => {
     const { name } = await create();
     const authorization = `Bearer ${await proximityToken({ spCfg: name })}`;
     await call('DELETE', pathOf(name));
-    const answer = await request(installation.url, '/terminal/config', { headers: { authorization } });
-    expectProblem(answer, { status: 500, errorCode: 208 });
+    const response = await request(installation.url, '/terminal/config', { headers: { authorization } });
+    expectProblem(response, { status: 500, errorCode: 208 });
   });
 
   test('is only for proximity tokens', async () => {

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TransactionView } from '../../schemas/transaction.ts';
 import type { Tenant } from '../../src/payments/ports/store-ports.ts';
-import { problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
-import { type RawAnswer, request } from '../support/requests.ts';
+import { type RawResponse, request } from '../support/requests.ts';
+import { problemOf } from '../support/responses.ts';
 import { ROUTE_ID, USER } from '../support/tenants.ts';
 
 let installation: Installation;
@@ -62,7 +62,7 @@ afterAll(async () => {
   await installation.stop();
 });
 
-function send(path: string, as = 'integrator'): Promise<RawAnswer> {
+function send(path: string, as = 'integrator'): Promise<RawResponse> {
   return request(installation.url, path, { headers: { 'x-api-key': keys.get(as) } });
 }
 
@@ -285,11 +285,11 @@ describe('a list', () => {
     const seen: string[] = [];
     let path: string | undefined = '/transactions?limit=4&integrator=10';
     for (let pages = 0; path !== undefined && pages < 10; pages++) {
-      const answer: RawAnswer = await send(path);
+      const response: RawResponse = await send(path);
       seen.push(
-        ...(answer.body as TransactionView[]).map(({ merchantTransactionReference }) => merchantTransactionReference),
+        ...(response.body as TransactionView[]).map(({ merchantTransactionReference }) => merchantTransactionReference),
       );
-      path = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
+      path = /^<([^>]+)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1];
     }
     expect(seen).toEqual(await references(''));
   });
@@ -352,7 +352,7 @@ describe("another owner's", () => {
         await send(`/transactions/${id}${suffix}`, as),
         await send(`/transactions/${unknown}${suffix}`, as),
       ];
-      const reported = ({ status, body }: RawAnswer, asked: string) => {
+      const reported = ({ status, body }: RawResponse, asked: string) => {
         const { requestId: _, ...problem } = problemOf({ status, body, ms: 0 });
         return JSON.stringify(problem).replaceAll(asked, 'id');
       };

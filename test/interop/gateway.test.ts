@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { freePort } from '../bench/parts.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { storedTransaction } from '../support/transactions.ts';
 import { shareMacKey } from './mac-key.ts';
 import { Peer } from './peer.ts';
@@ -38,7 +38,7 @@ describe.each([
     expect(await received()).toContain(sale);
   });
 
-  test('reverses a payment that jPOS did not answer', async () => {
+  test('reverses a payment to which jPOS did not respond', async () => {
     const { serviceReference: id, ...outcome } = await tap('10.69');
     expect(outcome).toMatchObject({ type: 'Indeterminate' });
     await eventually(async () =>

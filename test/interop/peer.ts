@@ -8,27 +8,27 @@ export type PeerFields = Readonly<Record<string, string>>;
 /** jPOS in a process of its own; `jpos/Peer.java` lists the commands. */
 export class Peer {
   readonly #process: ChildProcessWithoutNullStreams;
-  readonly #answers: AsyncIterator<string>;
+  readonly #responses: AsyncIterator<string>;
   #last: Promise<unknown> = Promise.resolve();
 
   /** @param classPath as `compileJpos` returns it */
   constructor(classPath: string) {
     this.#process = spawn('java', ['-cp', classPath, 'Peer']);
     this.#process.stderr.resume();
-    this.#answers = createInterface(this.#process.stdout)[Symbol.asyncIterator]();
+    this.#responses = createInterface(this.#process.stdout)[Symbol.asyncIterator]();
   }
 
   /** @throws Error with what jPOS says */
   ask(...words: readonly string[]): Promise<string> {
-    const answer = this.#last.then(async () => {
+    const response = this.#last.then(async () => {
       this.#process.stdin.write(`${words.join('\t')}\n`);
-      const { value = 'failed\tthe process of jPOS has ended' } = await this.#answers.next();
+      const { value = 'failed\tthe process of jPOS has ended' } = await this.#responses.next();
       const [how, ...rest] = String(value).split('\t');
       if (how !== 'ok') throw new Error(rest.join(' '));
       return rest.join('\t');
     });
-    this.#last = answer.catch(() => {});
-    return answer;
+    this.#last = response.catch(() => {});
+    return response;
   }
 
   async fields(type: string, bytes: Uint8Array): Promise<PeerFields> {

@@ -240,7 +240,7 @@ describe('a framing', () => {
     expect(() => checkFraming(framing)).toThrow(expect.objectContaining(refusal));
   });
 
-  test('answers a TPDU with destination and source swapped, and does not change the original', () => {
+  test('responds to a TPDU with destination and source swapped, and does not change the original', () => {
     const framing: Framing = { ...plain, transportHeader: TPDU };
     const frame = stream(framing, 'hello');
     expect([...replyHeaderOf(framing, frame, 7)!]).toEqual([0x60, 0x03, 0x04, 0x01, 0x02]);

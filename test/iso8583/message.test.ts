@@ -31,7 +31,7 @@ describe('an MTI', () => {
     ['0421', '0430'],
     ['0800', '0810'],
     ['1644', '1654'],
-  ])('%s is answered by %s', (request, response) => {
+  ])('the response to %s is %s', (request, response) => {
     expect(responseMti(request)).toBe(response);
     expect([isResponse(request), isResponse(response)]).toEqual([false, true]);
   });

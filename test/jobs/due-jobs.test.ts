@@ -61,7 +61,7 @@ test('a queue with a due job is reported once, until it is watched again', async
   expect(onDue).toHaveBeenCalledTimes(2);
 });
 
-test('a queue that is no longer watched is not reported, even by an answer that is on its way', async () => {
+test('a queue that is no longer watched is not reported, even by a response that is on its way', async () => {
   const { due, table } = startDueJobs();
   const onDue = vi.fn();
   table.due = ['webhook'];
@@ -76,9 +76,9 @@ test('a queue that is no longer watched is not reported, even by an answer that 
 test('a failure is reported, and the question is asked again', async () => {
   const errors: unknown[] = [];
   const { due, table } = startDueJobs((error) => errors.push(error));
-  const answer = table.queuesWithDueJobs;
+  const response = table.queuesWithDueJobs;
   table.queuesWithDueJobs = async () => {
-    table.queuesWithDueJobs = answer;
+    table.queuesWithDueJobs = response;
     throw new Error('connection lost');
   };
   table.due = ['webhook'];

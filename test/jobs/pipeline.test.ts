@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { JobTable } from '../../src/jobs/job-table.ts';
 import { inTransaction } from '../../src/store/postgres/group-commit.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { failOnBug } from '../support/fail-on-bug.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectSoundStates } from '../support/invariants.ts';
-import { jobsOf, storedTransaction, trailOf, untilAnswered, untilStatus } from '../support/transactions.ts';
+import { outcomeOf } from '../support/responses.ts';
+import { jobsOf, storedTransaction, trailOf, untilResponded, untilStatus } from '../support/transactions.ts';
 
 let installation: Installation;
 let jobs: JobTable;
@@ -26,8 +26,8 @@ afterAll(async () => {
  */
 async function unrecordedTap(): Promise<string> {
   const { database } = installation;
-  const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
-  const { id } = await untilAnswered(database, answer.serviceReference);
+  const response = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+  const { id } = await untilResponded(database, response.serviceReference);
   await inTransaction(database, async (client) => {
     await client.query('update transactions set status = 7 where id = $1', [id]);
     await jobs.enqueue(client, [{ queue: 'overdue', data: { acquirerId: 1, id, attempt: 1 }, startAfterSeconds: 1 }]);
@@ -69,21 +69,21 @@ test('taps that share a job come to rest as well, each from its own state', asyn
   const { database } = installation;
   const ids: string[] = [];
   for (let tap = 0; tap < 3; tap++) {
-    const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
-    ids.push((await untilAnswered(database, answer.serviceReference)).id);
+    const response = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+    ids.push((await untilResponded(database, response.serviceReference)).id);
   }
-  const [unrecorded, unanswered, answered] = ids as [string, string, string];
+  const [unrecorded, withoutResponse, responded] = ids as [string, string, string];
   const absent = randomUUID();
   await inTransaction(database, async (client) => {
     await client.query('update transactions set status = 7 where id = $1', [unrecorded]);
     const submitted = `status = 4, disposition = null, response_code = null, deadline_at = clock_timestamp() - interval '1 minute'`;
-    await client.query(`update transactions set ${submitted} where id = $1`, [unanswered]);
-    const taps = [absent, unrecorded, unanswered, answered].map((id) => ({ id, attempt: 1 }));
+    await client.query(`update transactions set ${submitted} where id = $1`, [withoutResponse]);
+    const taps = [absent, unrecorded, withoutResponse, responded].map((id) => ({ id, attempt: 1 }));
     await jobs.enqueue(client, [{ queue: 'overdue-taps', data: { acquirerId: 1, taps }, startAfterSeconds: 1 }]);
   });
   await untilStatus(database, unrecorded, 'FailedToRespondToPhone');
-  await untilStatus(database, unanswered, 'NoResponseFromPaymentProcessor');
-  expect(await storedTransaction(database, answered)).toMatchObject({ status: 'RespondedToPhone' });
+  await untilStatus(database, withoutResponse, 'NoResponseFromPaymentProcessor');
+  expect(await storedTransaction(database, responded)).toMatchObject({ status: 'RespondedToPhone' });
   await eventually(async () => {
     const { rows } = await database.query(`select from pgboss.job where name = 'overdue-taps' and state < 'completed'`);
     expect(rows).toEqual([]);

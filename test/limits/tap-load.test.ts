@@ -18,8 +18,8 @@ describe('the load of a process', () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const paused = load.pause(() => promise);
     expect(load.isFull).toBe(false);
-    resolve('answer');
-    expect(await paused).toBe('answer');
+    resolve('response');
+    expect(await paused).toBe('response');
     expect(load.isFull).toBe(true);
   });
 

@@ -63,8 +63,8 @@ const authorized = (changes: Partial<OnlineAuthorization> = {}) =>
 const callOf = (scenario: string) => findScenario(scenario)!.call(clients, scenario, 0);
 
 /** The call that follows a response. */
-function next(call: ClientCall, answer: ReturnType<typeof json>): ClientCall {
-  const step = call.read(answer);
+function next(call: ClientCall, response: ReturnType<typeof json>): ClientCall {
+  const step = call.read(response);
   if ('request' in step) return step;
   throw new Error(`it ended: ${step.outcome}`);
 }
@@ -116,10 +116,10 @@ describe('a phone of a load test', () => {
   test.each([
     ['a refusal', { ...json({}, 503), status: 503 }, 'HTTP 503'],
     ['no JSON', { status: 200, body: Buffer.from('<html>'), keepsAlive: true }, 'HTTP 200'],
-    ['an answer to something else', json({ status: 'ok' }), 'HTTP 200'],
-    ['half of an answer', authorized({ maskedPAN: undefined as never }), 'HTTP 200'],
-  ])('counts %s as an error', (_what, answer, outcome) => {
-    expect(callOf('approve').read(answer)).toEqual({ outcome, isExpected: false, isError: true });
+    ['a response to something else', json({ status: 'ok' }), 'HTTP 200'],
+    ['half of a response', authorized({ maskedPAN: undefined as never }), 'HTTP 200'],
+  ])('counts %s as an error', (_what, response, outcome) => {
+    expect(callOf('approve').read(response)).toEqual({ outcome, isExpected: false, isError: true });
   });
 
   test('enters the required PIN, with the same reference', () => {

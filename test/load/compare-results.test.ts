@@ -27,7 +27,7 @@ describe('two results side by side', () => {
   });
 
   test('count missing figures as worse than any figure', () => {
-    const silent = { sent: 0, answered: 0, perSecond: 0, p50Ms: null };
+    const silent = { sent: 0, responded: 0, perSecond: 0, p50Ms: null };
     expect(verdicts({}, silent)).toMatchObject({ p50: 'worse', 'per second': 'worse' });
     expect(verdicts(silent, {})).toMatchObject({ p50: 'better' });
   });

@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { ConnectionPool } from '../../src/tools/load/connection-pool.ts';
 
-/** A server that answers each request with 200, and the pool of connections to it. */
+/** A server that responds to each request with 200, and the pool of connections to it. */
 async function poolTo(onConnection: (socket: Socket, number: number) => void) {
   let number = 0;
   const server = createServer((socket) => {
@@ -28,7 +28,7 @@ function statusOn(pool: ConnectionPool): Promise<number | string> {
   return new Promise((resolve) => {
     connection.send(Buffer.from('GET / HTTP/1.1\r\n\r\n'), (end) => {
       pool.putBack(connection);
-      resolve(end.kind === 'answered' ? end.status : end.reason);
+      resolve(end.kind === 'responded' ? end.status : end.reason);
     });
   });
 }

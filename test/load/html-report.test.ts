@@ -6,11 +6,11 @@ import { htmlReport } from '../../src/tools/load/report/html-report.ts';
 import { emptySlice, type Slice, Tally } from '../../src/tools/load/tally.ts';
 import { resultWith } from './results.ts';
 
-function second(answered: number, ms: number): Slice {
+function second(responded: number, ms: number): Slice {
   const tally = new Tally();
-  for (let at = 0; at < answered; at++) {
+  for (let at = 0; at < responded; at++) {
     tally.count('due');
-    tally.countAnswer('approve', { outcome: 'Approved', isExpected: true, isError: false }, ms);
+    tally.countResponse('approve', { outcome: 'Approved', isExpected: true, isError: false }, ms);
   }
   return tally.take({ inFlight: 3, connections: 64 });
 }
@@ -91,7 +91,7 @@ describe('the report', () => {
   });
 
   test('is also drawn for a test without data, and remains small for one of hours', () => {
-    const nothing = resultWith({ scenarios: {}, p50Ms: null, p99Ms: null, sent: 0, answered: 0 });
+    const nothing = resultWith({ scenarios: {}, p50Ms: null, p99Ms: null, sent: 0, responded: 0 });
     expect(htmlReport(nothing, recordOf([]), [], NOTHING_DEMANDED)).toContain('</html>');
     const hours = recordOf(Array.from({ length: 20_000 }, () => second(1, 5)));
     expect(htmlReport(resultWith(), hours, [], NOTHING_DEMANDED).length).toBeLessThan(400_000);

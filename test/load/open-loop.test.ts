@@ -18,16 +18,16 @@ interface Options {
   readonly seconds?: number;
   readonly most?: number;
   readonly isNewEach?: boolean;
-  readonly answerWithinMs?: number;
+  readonly responseWithinMs?: number;
   readonly makeCall?: () => ClientCall;
 }
 
-/** A loop against a server that answers each request with the given function. */
-async function loopAgainst(answer: (response: ServerResponse, number: number) => void, options: Options = {}) {
-  const { perSecond = 200, seconds = 0.5, most = 1_000, isNewEach = false, answerWithinMs = 5_000 } = options;
+/** A loop against a server that responds to each request with the given function. */
+async function loopAgainst(respond: (response: ServerResponse, number: number) => void, options: Options = {}) {
+  const { perSecond = 200, seconds = 0.5, most = 1_000, isNewEach = false, responseWithinMs = 5_000 } = options;
   const connections = { count: 0 };
   let number = 0;
-  const server = createServer((_request, response) => answer(response, number++));
+  const server = createServer((_request, response) => respond(response, number++));
   server.on('connection', () => connections.count++);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -37,7 +37,7 @@ async function loopAgainst(answer: (response: ServerResponse, number: number) =>
   expect(await pool.fill()).toBeUndefined();
   const tally = new Tally();
   const times = dueTimes([{ seconds, from: perSecond, to: perSecond }], 'even', seededRandom(1));
-  const loop = new OpenLoop({ dueTimes: times, makeCall: options.makeCall ?? call, pool, tally, answerWithinMs });
+  const loop = new OpenLoop({ dueTimes: times, makeCall: options.makeCall ?? call, pool, tally, responseWithinMs });
   return { loop, pool, tally, server, connections };
 }
 
@@ -50,7 +50,7 @@ describe('the open loop', () => {
   test('sends every call that is due, and counts each response once', async () => {
     const { loop, tally } = await loopAgainst((response) => response.end('ok'));
     await loop.run(performance.now());
-    expect(tally.sum()).toMatchObject({ due: 100, sent: 100, answered: 100, lost: 0, unsent: 0, requests: 100 });
+    expect(tally.sum()).toMatchObject({ due: 100, sent: 100, responded: 100, lost: 0, unsent: 0, requests: 100 });
   });
 
   test('sends the same number of calls to a server that stalls, and reports the whole of their wait', async () => {
@@ -64,8 +64,8 @@ describe('the open loop', () => {
       for (const response of held.splice(0)) response.end('ok');
     }, 1_000);
     await loop.run(performance.now());
-    expect(tally.sum()).toMatchObject({ due: 100, sent: 100, answered: 100 });
-    // Due between 0 and 500 ms, answered after a second: half of them waited for 750 ms.
+    expect(tally.sum()).toMatchObject({ due: 100, sent: 100, responded: 100 });
+    // Due between 0 and 500 ms, with a response after a second: half of them waited for 750 ms.
     expect(latenciesOf(tally.sum()).percentileMs(0.5)).toBeGreaterThan(700);
     expect(latenciesOf(tally.sum()).percentileMs(0.01)).toBeGreaterThan(480);
   });
@@ -74,7 +74,7 @@ describe('the open loop', () => {
     const slow = (response: ServerResponse) => void setTimeout(() => response.end('ok'), 100);
     const { loop, tally, connections } = await loopAgainst(slow, { perSecond: 100, seconds: 0.4, most: 8 });
     await loop.run(performance.now());
-    expect(tally.sum()).toMatchObject({ due: 40, sent: 40, answered: 40 });
+    expect(tally.sum()).toMatchObject({ due: 40, sent: 40, responded: 40 });
     expect(connections.count).toBe(8);
     // Eight at once and ten rounds a second make 80: those due last waited for the twenty before them.
     expect(latenciesOf(tally.sum()).maxMs).toBeGreaterThan(150);
@@ -85,7 +85,7 @@ describe('the open loop', () => {
       number % 2 === 0 ? response.end('ok') : response.destroy();
     const { loop, tally } = await loopAgainst(cut, { perSecond: 100, seconds: 0.2 });
     await loop.run(performance.now());
-    expect(tally.sum()).toMatchObject({ due: 20, sent: 20, answered: 10, lost: 10, unsent: 0 });
+    expect(tally.sum()).toMatchObject({ due: 20, sent: 20, responded: 10, lost: 10, unsent: 0 });
 
     const options = { perSecond: 100, seconds: 0.2, isNewEach: true };
     const gone = await loopAgainst((response) => response.end('ok'), options);
@@ -93,7 +93,7 @@ describe('the open loop', () => {
     await once(gone.server, 'close');
     await gone.loop.run(performance.now());
     expect(gone.tally.sum()).toMatchObject({
-      answered: 0,
+      responded: 0,
       lost: 0,
       sent: 0,
       unsent: 20,
@@ -102,10 +102,10 @@ describe('the open loop', () => {
   });
 
   test('gives a call up when its time is over, and counts it as lost', async () => {
-    const options = { perSecond: 50, seconds: 0.2, answerWithinMs: 200 };
+    const options = { perSecond: 50, seconds: 0.2, responseWithinMs: 200 };
     const { loop, tally } = await loopAgainst(() => {}, options);
     await loop.run(performance.now());
-    expect(tally.sum()).toMatchObject({ sent: 10, answered: 0, lost: 10, reasons: { 'no answer in time': 10 } });
+    expect(tally.sum()).toMatchObject({ sent: 10, responded: 0, lost: 10, reasons: { 'no response in time': 10 } });
   });
 
   test('follows a response with the next request of the same call, which counts as one', async () => {
@@ -117,7 +117,7 @@ describe('the open loop', () => {
     await loop.run(performance.now());
     expect(tally.sum()).toMatchObject({
       sent: 10,
-      answered: 10,
+      responded: 10,
       requests: 20,
       scenarios: { test: { outcomes: { Done: 10 } } },
     });
@@ -127,7 +127,7 @@ describe('the open loop', () => {
     const options = { perSecond: 50, seconds: 0.2, isNewEach: true };
     const { loop, tally, connections } = await loopAgainst((response) => response.end('ok'), options);
     await loop.run(performance.now());
-    expect(tally.sum()).toMatchObject({ answered: 10 });
+    expect(tally.sum()).toMatchObject({ responded: 10 });
     expect(connections.count).toBe(11); // including the one that was opened before the test
   });
 
@@ -135,9 +135,9 @@ describe('the open loop', () => {
     const { loop, tally } = await loopAgainst(() => {}, { perSecond: 100, seconds: 60 });
     setTimeout(() => loop.stop(100), 200);
     await loop.run(performance.now());
-    const { sent, answered, lost, abandoned } = tally.sum();
+    const { sent, responded, lost, abandoned } = tally.sum();
     expect(sent).toBeGreaterThan(0);
     expect(sent).toBeLessThan(6_000);
-    expect({ answered, lost, abandoned }).toEqual({ answered: 0, lost: 0, abandoned: sent });
+    expect({ responded, lost, abandoned }).toEqual({ responded: 0, lost: 0, abandoned: sent });
   });
 });

@@ -4,7 +4,7 @@ import { type LoadResult, loadResult } from '../../schemas/load-result.ts';
 export function resultWith(differences: Partial<LoadResult> = {}): LoadResult {
   return loadResult.parse({
     sent: 1_000,
-    answered: 1_000,
+    responded: 1_000,
     lost: 0,
     perSecond: 100,
     p50Ms: 5,
@@ -22,7 +22,7 @@ export function resultWith(differences: Partial<LoadResult> = {}): LoadResult {
     reasons: {},
     scenarios: {
       approve: {
-        answered: 1_000,
+        responded: 1_000,
         p50Ms: 5,
         p90Ms: 8,
         p99Ms: 20,

@@ -7,12 +7,12 @@ import { parseThresholds } from '../../src/tools/load/thresholds.ts';
 const PLAN = parseArrivals('steps:by=100,every=2s', 100, 10);
 
 /** A second with this number of due calls and of responses, each with this latency. */
-function second(due: number, answered: number, ms = 5, isError = false, inFlight = 0): Slice {
+function second(due: number, responded: number, ms = 5, isError = false, inFlight = 0): Slice {
   const tally = new Tally();
   for (let at = 0; at < due; at++) tally.count('due');
   for (let at = 0; at < due; at++) tally.count('sent');
-  for (let at = 0; at < answered; at++)
-    tally.countAnswer('approve', { outcome: isError ? 'HTTP 503' : 'Approved', isExpected: !isError, isError }, ms);
+  for (let at = 0; at < responded; at++)
+    tally.countResponse('approve', { outcome: isError ? 'HTTP 503' : 'Approved', isExpected: !isError, isError }, ms);
   return tally.take({ inFlight });
 }
 
@@ -32,8 +32,13 @@ describe('steps until it breaks', () => {
     ]);
     expect(broke).toBe(3);
     expect(results).toEqual([
-      { perSecond: 100, answeredPerSecond: 100, p99Ms: expect.closeTo(5, 1), broke: null },
-      { perSecond: 200, answeredPerSecond: 175, p99Ms: expect.closeTo(5, 1), broke: 'it answered 175 of 200 a second' },
+      { perSecond: 100, responsesPerSecond: 100, p99Ms: expect.closeTo(5, 1), broke: null },
+      {
+        perSecond: 200,
+        responsesPerSecond: 175,
+        p99Ms: expect.closeTo(5, 1),
+        broke: 'it responded to 175 of 200 a second',
+      },
     ]);
   });
 

@@ -19,10 +19,10 @@ describe('conditions under which a test fails', () => {
   });
 
   test('are not met by a test without measurements', () => {
-    const nothing = { sent: 0, answered: 0, p99Ms: null };
+    const nothing = { sent: 0, responded: 0, p99Ms: null };
     expect(failed('p99>50ms,errors>1%', nothing)).toEqual([
-      'p99>50ms: nothing was answered',
-      'errors>1%: nothing was answered',
+      'p99>50ms: there was no response',
+      'errors>1%: there was no response',
     ]);
   });
 

@@ -24,7 +24,7 @@ const TAP = {
   method: 'POST',
   routeOptions: { url: '/transactions/mobile' },
 };
-const UNLOGGED = { answered: () => {}, unforeseen: () => {}, overloaded: () => {} };
+const UNLOGGED = { responded: () => {}, unforeseen: () => {}, overloaded: () => {} };
 /** What happens in a minute without trouble. */
 const TAPS_A_MINUTE = 100;
 const OWN = /^(tapwire|http)_/;
@@ -50,7 +50,7 @@ export class Installation {
     down: 0,
     pending: 0,
     inFlight: 3,
-    answered: 0,
+    responded: 0,
     timedOut: 0,
     late: 0,
     duplicates: 0,
@@ -109,14 +109,14 @@ export class Installation {
     return this.backlog.queues.find(({ queue }) => queue === name)!;
   }
 
-  answer(status: number, seconds: number, times: number): void {
+  respond(status: number, seconds: number, times: number): void {
     const reply = { statusCode: status, elapsedTime: seconds * 1_000 };
-    for (let time = 0; time < times; time++) this.#requests.answered(TAP as never, reply as never);
+    for (let time = 0; time < times; time++) this.#requests.responded(TAP as never, reply as never);
   }
 
   refuse(resource: OverloadedResource, times: number): void {
     for (let time = 0; time < times; time++) this.#requests.overloaded(TAP as never, resource);
-    this.answer(503, 0.001, times);
+    this.respond(503, 0.001, times);
   }
 
   decide(disposition: string, times: number): void {
@@ -130,7 +130,7 @@ export class Installation {
 
   /** A minute of ordinary taps, and the scrape at its end. */
   async scrape(): Promise<void> {
-    this.answer(200, 0.1, TAPS_A_MINUTE);
+    this.respond(200, 0.1, TAPS_A_MINUTE);
     this.decide('Approved', TAPS_A_MINUTE);
     this.commit(0.005, TAPS_A_MINUTE);
     this.messages.kept += TAPS_A_MINUTE;

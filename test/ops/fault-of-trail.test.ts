@@ -99,7 +99,7 @@ describe('attempts', () => {
   });
 
   test('a late response changes nothing', () => {
-    const refused: AuditEntry = { reversalAnswer: 'refused', attempt: 1, at: AT };
+    const refused: AuditEntry = { reversalResponse: 'refused', attempt: 1, at: AT };
     const late: AuditEntry = { late: 'approved', responseCode: '00', at: AT };
     const trail = [
       { attempt: 1, auditEntries: [...INDETERMINATE, late, ...reversal('sent 1', 'acknowledged 1'), refused] },

@@ -80,7 +80,7 @@ export class PlantedBooks {
     const rrn = `606010${stan}`;
     await this.database.query(
       `insert into transactions (acquirer_id, id, merchant_id, integrator_id, merchant_reference, attempt, status, disposition, type,
-         amount_minor, approved_minor, currency, device_installation_id, tid, route_id, stan, rrn, sent_at, answer_by, reversal_state,
+         amount_minor, approved_minor, currency, device_installation_id, tid, route_id, stan, rrn, sent_at, respond_by, reversal_state,
          created_at, updated_at)
        values (1, $1, '1001', 10, $2, 1, $3, $4, 1, $5, $6, 'ZAR', 'device', 'TW000001', 100, $7, $8, $9, $9, $10, $9, $9)`,
       [

@@ -3,12 +3,12 @@ import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts'
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { readRestore, releaseHeld } from '../../src/store/transactions/lost-window.ts';
 import { verifyLedger } from '../../src/tools/ledger/verify-ledger.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { GUARD_SECONDS, type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { faultsIn } from '../support/log-lines.ts';
 import { Relay } from '../support/relay.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { restoreTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { letDoubtPass, letTimePass, storedTransaction } from '../support/transactions.ts';
 
@@ -85,9 +85,9 @@ async function wrongChecks(): Promise<string[]> {
 }
 
 async function sell(): Promise<string> {
-  const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
-  expect(answer.type).toBe('Approved');
-  return answer.serviceReference;
+  const response = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+  expect(response.type).toBe('Approved');
+  return response.serviceReference;
 }
 
 /** A sale that the switch approves, whose response is lost with the connection. */

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SAMPLE_CARDS } from '../../src/card/sample-tap.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { postTap } from '../support/requests.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { letDoubtPass } from '../support/transactions.ts';
 import { type Receiver, startReceiver, status } from '../webhooks/receiver.ts';
 
@@ -24,14 +24,14 @@ const [SERVER, CLIENT, CONSUMER] = [2, 3, 5];
 let collector: Receiver;
 let spans: SentSpan[];
 let installation: Installation;
-let answered: string[];
+let responded: string[];
 
 beforeAll(async () => {
   collector = await startReceiver(status(200, { 'content-type': 'application/json' }, '{}'));
   const settings = { OTEL_EXPORTER_OTLP_ENDPOINT: new URL(collector.url).origin };
   installation = await startInstallation({ role: 'none', settings });
   const gateway = await installation.startGateway();
-  answered = await work();
+  responded = await work();
   await gateway.stop(); // the remaining spans are sent
   spans = collector.received.flatMap(({ body }) => spansOf(body.toString()));
 });
@@ -56,7 +56,7 @@ async function work(): Promise<string[]> {
   await letDoubtPass(installation.database, outcomeOf(uncertain).serviceReference);
   await eventually(() => expect(installation.asked.reversals).toBe(2));
   return [approved, uncertain].map(
-    (answer) => `${outcomeOf(answer).serviceReference} ${answer.headers.get('traceparent')}`,
+    (response) => `${outcomeOf(response).serviceReference} ${response.headers.get('traceparent')}`,
   );
 }
 
@@ -82,7 +82,7 @@ function entryOf({ key, value }: Attribute): [string, unknown] {
 const named = (name: string) => spans.filter((span) => span.name === name);
 
 test('a request is a span of the caller’s trace, and the response names it', () => {
-  const [id, traceparent] = answered[0]!.split(' ');
+  const [id, traceparent] = responded[0]!.split(' ');
   const [span] = named('POST /transactions/mobile');
   expect(span).toMatchObject({ traceId: TRACE, parentSpanId: CALLER, kind: SERVER });
   expect(traceparent).toBe(`00-${TRACE}-${span!.spanId}-01`);
@@ -103,7 +103,7 @@ test('a request is a span of the caller’s trace, and the response names it', (
 test('the round trip to the switch has the type of the processor and whether there was a response', () => {
   const reported = named('switch authorization').map(({ attributes }) => attributes);
   expect(reported).toHaveLength(2); // the third tap belongs to a trace that its caller does not record
-  expect(reported[0]).toMatchObject({ 'tapwire.processor.type': 'type-1', 'tapwire.switch.answer': 'answered' });
+  expect(reported[0]).toMatchObject({ 'tapwire.processor.type': 'type-1', 'tapwire.switch.response': 'responded' });
 });
 
 test('a reversal that is sent before its job runs belongs to the trace of its tap', () => {
@@ -112,7 +112,7 @@ test('a reversal that is sent before its job runs belongs to the trace of its ta
 
 test('a job begins a trace of its own', () => {
   const job = spans.find(({ spanId }) => spanId === named('switch reversal')[1]!.parentSpanId)!;
-  const [id] = answered[1]!.split(' ');
+  const [id] = responded[1]!.split(' ');
   const attributes = { 'messaging.destination.name': 'reverse', 'tapwire.transaction.id': id };
   expect(job).toMatchObject({ name: 'job reverse', kind: CONSUMER, attributes });
   expect(job.parentSpanId ?? '').toBe('');

@@ -5,12 +5,12 @@ import { ProcessObserver } from '../../src/observe/transaction-observer.ts';
 import { Status } from '../../src/payments/model/status.ts';
 import type { CommitListener, Commits } from '../../src/payments/ports/observer.ts';
 import type { GuardedDecision, NewAttempt, ReversalStep } from '../../src/payments/ports/store-ports.ts';
-import type { SwitchAnswer } from '../../src/payments/ports/switch-ports.ts';
+import type { SwitchResponse } from '../../src/payments/ports/switch-ports.ts';
 import { sampleTransaction } from '../transactions/sample-transaction.ts';
 
 const submitted = sampleTransaction({ status: Status.SubmittedToPaymentProcessor });
 const accepted = sampleTransaction({ status: Status.ReadyToSubmitToPaymentProcessor });
-const ANSWERED: SwitchAnswer<string> = { kind: 'answered', value: 'approved', connectionId: 'line' };
+const RESPONDED: SwitchResponse<string> = { kind: 'responded', value: 'approved', connectionId: 'line' };
 
 describe('the load of a process', () => {
   const observe = () => {
@@ -20,12 +20,12 @@ describe('the load of a process', () => {
 
   test('does not contain a tap while a switch has its request', async () => {
     const { load, observer } = observe();
-    const response = Promise.withResolvers<SwitchAnswer<string>>();
+    const response = Promise.withResolvers<SwitchResponse<string>>();
     load.begin();
     const authorizing = observer.roundTrip('authorization', 'type-1', submitted, () => response.promise);
     expect(load.count).toBe(0);
-    response.resolve(ANSWERED);
-    expect(await authorizing).toBe(ANSWERED);
+    response.resolve(RESPONDED);
+    expect(await authorizing).toBe(RESPONDED);
     expect(load.count).toBe(1);
   });
 
@@ -101,7 +101,7 @@ describe('a failpoint', () => {
       moments.push('sent');
       await new Promise(setImmediate);
       await new Promise(setImmediate);
-      return ANSWERED;
+      return RESPONDED;
     };
     await observer.roundTrip(message, 'type-1', submitted, send);
     expect(moments).toEqual(expected);

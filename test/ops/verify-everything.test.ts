@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { verifyLedger } from '../../src/tools/ledger/verify-ledger.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { enterPin, tapForPin } from '../support/pins.ts';
 import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { Backend } from '../webhooks/backend.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
 

@@ -50,10 +50,10 @@ export function loadOutside(external: string, from: string): Promise<LoadedOutsi
 function startLoader(): (order: Order) => Promise<LoadedOutside> {
   const stdio = ['pipe', 'pipe', 'inherit'] as const;
   const child = spawn(process.execPath, ['--input-type=module', '-e', SCRIPT], { stdio: [...stdio] });
-  const answers = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
+  const responses = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
   return async (order) => {
     child.stdin!.write(`${JSON.stringify(order)}\n`);
-    const { value, done } = await answers.next();
+    const { value, done } = await responses.next();
     if (done === true) throw new Error(`The process that loads plug-ins has ended, exit code ${child.exitCode}`);
     return JSON.parse(value) as LoadedOutside;
   };

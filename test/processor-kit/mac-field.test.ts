@@ -48,22 +48,22 @@ describe('a connection whose MACs are in DE64 or DE128 by the bitmap', () => {
 
   test('approves a response whose MAC is in the other field than that of its request', async () => {
     await connect();
-    scripted.onRequest = ({ answer }) =>
-      answer({}, { change: (response) => Object.assign(response, { posDataCode: 'A00000000000000' }) });
+    scripted.onRequest = ({ respond }) =>
+      respond({}, { change: (response) => Object.assign(response, { posDataCode: 'A00000000000000' }) });
     const { outcome, result } = await acquirer.tap(10_00);
     expect(fieldsOf(scripted.requests[0]?.message)).toEqual(['primaryMac']);
-    expect(fieldsOf(result.kind === 'answered' ? result.response : undefined)).toEqual(['mac']);
+    expect(fieldsOf(result.kind === 'responded' ? result.response : undefined)).toEqual(['mac']);
     expect(outcome).toMatchObject({ kind: 'approved' });
   });
 
   test('approves a response with its MAC in DE64, and not one with a bad MAC there', async () => {
     await connect();
     const change = (response: IsoMessage) => Object.assign(response, { posDataCode: undefined, switchData: undefined });
-    scripted.onRequest = ({ answer }) => answer({}, { change });
+    scripted.onRequest = ({ respond }) => respond({}, { change });
     const { outcome, result } = await acquirer.tap(10_00);
-    expect(fieldsOf(result.kind === 'answered' ? result.response : undefined)).toEqual(['primaryMac']);
+    expect(fieldsOf(result.kind === 'responded' ? result.response : undefined)).toEqual(['primaryMac']);
     expect(outcome).toMatchObject({ kind: 'approved' });
-    scripted.onRequest = ({ answer }) => answer({}, { change, isMacSpoilt: true });
+    scripted.onRequest = ({ respond }) => respond({}, { change, isMacSpoilt: true });
     expect((await acquirer.tap(10_00)).outcome).toMatchObject({ kind: 'unknown', why: expect.stringMatching(/^MAC/) });
   });
 });

@@ -22,6 +22,6 @@ test.each([
   expect(singleTapFlag(additionalData)).toBe(false);
 });
 
-test('any text gets an answer', () => {
+test('any text gets a response', () => {
   fc.assert(fc.property(fc.string({ maxLength: 999 }), (text) => typeof singleTapFlag(text) === 'boolean'));
 });

@@ -13,8 +13,8 @@ function protocolWith(differing: Partial<typeof exampleConfig> = {}, onSwitchReq
   return switchProtocol(type1, { ...exampleConfig, ...differing }, options);
 }
 
-/** A connection whose other end answers with this code, and the requests sent on it. */
-function answering(responseCode: string) {
+/** A connection whose other end responds with this code, and the requests sent on it. */
+function responding(responseCode: string) {
   const sent: IsoMessage[] = [];
   const exchange = async (message: IsoMessage) => {
     sent.push(message);
@@ -23,10 +23,10 @@ function answering(responseCode: string) {
   return { sent, line: { connectionId: 'line-1', exchange, signOnAgain: () => {} } };
 }
 
-const LINE = answering('00').line;
+const LINE = responding('00').line;
 
 test('sign-on is one exchange with its own STAN, and succeeds if the switch accepts it', async () => {
-  const { sent, line } = answering('00');
+  const { sent, line } = responding('00');
   const protocol = protocolWith();
   expect(await protocol.signOn!(line)).toBe(true);
   expect(await protocol.signOn!(line)).toBe(true);
@@ -34,7 +34,7 @@ test('sign-on is one exchange with its own STAN, and succeeds if the switch acce
     { mti: '0800', networkCode: '001', stan: '000100' },
     { mti: '0800', networkCode: '001', stan: '000101' },
   ]);
-  expect(await protocol.signOn!(answering('91').line)).toBe(false);
+  expect(await protocol.signOn!(responding('91').line)).toBe(false);
 });
 
 test('a switch without sign-on is neither signed on nor off, but gets echoes', () => {
@@ -50,13 +50,13 @@ test('a dialect without an echo message sends none', () => {
   expect([protocol.signOn, protocol.echo, protocol.signOff]).toEqual([undefined, undefined, undefined]);
 });
 
-test('a response that lacks a key field could answer its request, but not without the STAN, nor with a field that differs', () => {
+test('a response that lacks a key field could belong to its request, but not without the STAN, nor with a field that differs', () => {
   const protocol = protocolWith();
-  expect(protocol.couldAnswer({ ...response, transmissionDateTime: undefined }, request)).toBe(true);
-  expect(protocol.couldAnswer({ ...response, tid: undefined, stan: '999999' }, request)).toBe(false);
-  expect(protocol.couldAnswer({ mti: '0210', responseCode: '00' }, request)).toBe(false);
-  expect(protocol.couldAnswer({ ...response, stan: undefined }, request)).toBe(false);
-  expect(protocol.couldAnswer({ ...response, mti: '0430' }, request)).toBe(false);
+  expect(protocol.couldMatch({ ...response, transmissionDateTime: undefined }, request)).toBe(true);
+  expect(protocol.couldMatch({ ...response, tid: undefined, stan: '999999' }, request)).toBe(false);
+  expect(protocol.couldMatch({ mti: '0210', responseCode: '00' }, request)).toBe(false);
+  expect(protocol.couldMatch({ ...response, stan: undefined }, request)).toBe(false);
+  expect(protocol.couldMatch({ ...response, mti: '0430' }, request)).toBe(false);
 });
 
 test('a response without DE7 or DE37 is never an approval, even if only one request can be its original', () => {
@@ -74,17 +74,17 @@ function reversalSentAt(sentAtMs: number): IsoMessage {
   );
 }
 
-test('a response to a reversal without DE7 answers the reversal, and never the sale that has the same STAN', () => {
+test('a response to a reversal without DE7 belongs to the reversal, and never to the sale that has the same STAN', () => {
   const protocol = protocolWith();
   const { sentAtMs } = testPurchase();
   const reversal = reversalSentAt(sentAtMs + 6_000);
   const acknowledgement = { ...response, mti: '0430', transmissionDateTime: undefined };
   expect(protocol.responseKey(acknowledgement)).toBeUndefined();
-  expect(protocol.couldAnswer(acknowledgement, reversal)).toBe(true);
-  expect(protocol.couldAnswer(acknowledgement, request)).toBe(false);
+  expect(protocol.couldMatch(acknowledgement, reversal)).toBe(true);
+  expect(protocol.couldMatch(acknowledgement, request)).toBe(false);
   // The same message with the DE7 of the sale cannot be the acknowledgement.
   const ofTheSale = { ...response, mti: '0430' };
-  expect(protocol.couldAnswer(ofTheSale, reversal)).toBe(false);
+  expect(protocol.couldMatch(ofTheSale, reversal)).toBe(false);
   expect(protocol.responseKey(ofTheSale)).not.toBe(protocol.requestKey(reversal));
 });
 
@@ -109,12 +109,12 @@ test('the readable part of a message that cannot be read completely is used', ()
   expect(protocol.salvage(new Error('something else'))).toBeUndefined();
 });
 
-test('a request of the switch is answered first and reported afterwards', async () => {
+test('a request of the switch receives a response first and is reported afterwards', async () => {
   const reported: string[] = [];
   const protocol = protocolWith({}, (message) => reported.push(`reported ${String(message.networkCode)}`));
   const cutOver = type1.networkRequest('cutOver', { stan: '000009', sentAtMs: 0 }, exampleConfig)!;
-  await protocol.onRequest(cutOver, (answer) => reported.push(`answered ${String(answer.responseCode)}`), LINE);
-  expect(reported).toEqual(['answered 00', 'reported 201']);
+  await protocol.onRequest(cutOver, (response) => reported.push(`responded ${String(response.responseCode)}`), LINE);
+  expect(reported).toEqual(['responded 00', 'reported 201']);
 });
 
 test('a connection that the switch signs off is signed on again before it carries anything, and no other is', () => {
@@ -123,20 +123,20 @@ test('a connection that the switch signs off is signed on again before it carrie
   const protocol = protocolWith();
   for (const kind of ['echo', 'cutOver', 'signOff'] as const) {
     const request = type1.networkRequest(kind, { stan: '000009', sentAtMs: 0 }, exampleConfig)!;
-    void protocol.onRequest(request, (answer) => done.push(`answers ${String(answer.networkCode)}`), line);
+    void protocol.onRequest(request, (response) => done.push(`responds ${String(response.networkCode)}`), line);
   }
-  expect(done).toEqual(['answers 301', 'answers 201', 'answers 002', 'signs on again']);
+  expect(done).toEqual(['responds 301', 'responds 201', 'responds 002', 'signs on again']);
 });
 
-test('a sale from the switch is reported and not answered', async () => {
+test('a sale from the switch is reported and receives no response', async () => {
   const reported: string[] = [];
   const protocol = protocolWith({}, (message) => reported.push(message.mti));
-  await protocol.onRequest(request, () => reported.push('answered'), LINE);
+  await protocol.onRequest(request, () => reported.push('responded'), LINE);
   expect(reported).toEqual(['0200']);
 });
 
 test('a session message without MAC is not sent, and the step states so', async () => {
-  const { sent, line } = answering('00');
+  const { sent, line } = responding('00');
   const codec = { ...type1.codec(exampleConfig), seal: () => Promise.reject(new Error('no MAC')) };
   const protocol = switchProtocol(type1, exampleConfig, { nextStan: () => '000001', nowMs: () => 0, codec });
   await expect(protocol.echo!(line)).rejects.toMatchObject({ code: 'NOT_SENT' });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { configSchema } from '../../processors/type-1/config.ts';
 import { RESPONSE_CODES } from '../../schemas/response-codes.ts';
-import { classifyOutcome, classifyReversalAnswer } from '../../src/kits/processor-kit/classify-outcome.ts';
+import { classifyOutcome, classifyReversalResponse } from '../../src/kits/processor-kit/classify-outcome.ts';
 import { framingChecks } from '../../src/kits/processor-kit/conformance/hostile-checks.ts';
 import { processorConformance } from '../../src/kits/processor-kit/conformance.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
@@ -67,7 +67,7 @@ test.each([
   for (const responseCode of inoperative) {
     const { kind } = classifyOutcome(codes, { responseCode, cardTags: [] }, { ...PLAIN, scheme: '' });
     expect([responseCode, kind]).toEqual([responseCode, 'declined']);
-    expect(classifyReversalAnswer(reversal, responseCode)).toBe('undecided');
+    expect(classifyReversalResponse(reversal, responseCode)).toBe('undecided');
   }
 });
 

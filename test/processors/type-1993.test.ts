@@ -65,10 +65,10 @@ test('an approval of a sale acknowledges no reversal', () => {
   const original = type1993.originalData(sale);
   const stamp = { stan: '000123', sentAtMs: 0, localDateTime: '20261120161035' };
   const reversal = type1993.reversal({ original, reason: 'timeout', attempt: 1, ...stamp }, config);
-  const answer = type1993.simulate(reversal, { responseCode: '00' });
-  expect(answer).toMatchObject({ mti: '1430', responseCode: '400' });
-  expect(type1993.readReversalAnswer(answer)).toBe('acknowledged');
-  expect(type1993.readReversalAnswer({ ...answer, responseCode: '000' })).toBe('undecided');
+  const response = type1993.simulate(reversal, { responseCode: '00' });
+  expect(response).toMatchObject({ mti: '1430', responseCode: '400' });
+  expect(type1993.readReversalResponse(response)).toBe('acknowledged');
+  expect(type1993.readReversalResponse({ ...response, responseCode: '000' })).toBe('undecided');
 });
 
 test('a response without an action code is unknown, and its code is empty', () => {
@@ -126,11 +126,11 @@ test('a sale is an authorization and a completion where the switch wants both, a
     functionCode: '202',
     originalAmounts: '000000001234000000000000',
   });
-  const answer = type1993.simulate(build(600, 2), { responseCode: '00' });
+  const response = type1993.simulate(build(600, 2), { responseCode: '00' });
   const { isAcknowledged } = type1993.completion!;
-  expect(isAcknowledged(answer)).toBe(true);
-  expect(isAcknowledged({ ...answer, responseCode: '901' })).toBe(true);
-  expect(isAcknowledged({ ...answer, responseCode: '900' })).toBe(false);
+  expect(isAcknowledged(response)).toBe(true);
+  expect(isAcknowledged({ ...response, responseCode: '901' })).toBe(true);
+  expect(isAcknowledged({ ...response, responseCode: '900' })).toBe(false);
 });
 
 test.each([

@@ -18,13 +18,13 @@ export interface SentMessage {
 }
 
 /** The fake's response to a message: status, FCM's error code, and headers. */
-export interface FcmAnswer {
+export interface FcmResponse {
   readonly status: number;
   readonly errorCode?: string;
   readonly headers?: Record<string, string>;
 }
 
-const SENT: FcmAnswer = { status: 200 };
+const SENT: FcmResponse = { status: 200 };
 
 /**
  * Google's authorization server and Firebase Cloud Messaging, reduced to what tests need, on a free port of this
@@ -38,7 +38,7 @@ export class FakeFcm {
   /** Claims of the assertions for which access tokens were issued. */
   readonly assertions: JWTPayload[] = [];
   /** The response from now on. */
-  answer: FcmAnswer = SENT;
+  response: FcmResponse = SENT;
   /** Lifetime of the next access tokens. */
   expiresIn = 3_600;
   /** The status of the authorization server's responses. */
@@ -70,9 +70,9 @@ export class FakeFcm {
   static async start(): Promise<FakeFcm> {
     const receiver = await startReceiver();
     const fake = new FakeFcm(receiver);
-    receiver.answer = async (response, { path, headers, body }) => {
-      const reply = (status: number, answer: object, more: Record<string, string> = {}) =>
-        void response.writeHead(status, { 'content-type': 'application/json', ...more }).end(JSON.stringify(answer));
+    receiver.respond = async (response, { path, headers, body }) => {
+      const reply = (status: number, json: object, more: Record<string, string> = {}) =>
+        void response.writeHead(status, { 'content-type': 'application/json', ...more }).end(JSON.stringify(json));
       if (path === '/token') return reply(...(await fake.#giveToken(body.toString())));
       if (path !== `/v1/projects/${PROJECT}/messages:send`) return reply(404, {});
       const authorization = headers.authorization ?? '';
@@ -80,7 +80,7 @@ export class FakeFcm {
       const { message } = JSON.parse(body.toString()) as { message: Omit<SentMessage, 'authorization'> };
       fake.messages.push({ authorization, ...message });
       if (fake.isHanging) return;
-      const { status, errorCode, headers: more } = fake.answer;
+      const { status, errorCode, headers: more } = fake.response;
       reply(status, status === 200 ? { name: `projects/${PROJECT}/messages/1` } : fcmError(status, errorCode), more);
     };
     return fake;
@@ -96,7 +96,7 @@ export class FakeFcm {
 
   reset(): void {
     this.messages.length = 0;
-    Object.assign(this, { answer: SENT, isHanging: false, tokenStatus: 200, expiresIn: 3_600 });
+    Object.assign(this, { response: SENT, isHanging: false, tokenStatus: 200, expiresIn: 3_600 });
   }
 
   async close(): Promise<void> {

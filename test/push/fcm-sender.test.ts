@@ -60,12 +60,12 @@ describe('a message', () => {
     ['the service has a fault', 500, 'INTERNAL', { kind: 'unavailable', retryAfterSeconds: undefined }],
     ['the service is overloaded', 503, 'UNAVAILABLE', { kind: 'unavailable', retryAfterSeconds: undefined }],
   ])('is reported correctly if %s', async (_what, status, errorCode, result) => {
-    fcm.answer = { status, errorCode };
+    fcm.response = { status, errorCode };
     expect(await sender.send(MESSAGE, WITHIN_MS)).toEqual(result);
   });
 
   test('is retried when the service allows', async () => {
-    fcm.answer = { status: 503, headers: { 'retry-after': '30' } };
+    fcm.response = { status: 503, headers: { 'retry-after': '30' } };
     expect(await sender.send(MESSAGE, WITHIN_MS)).toEqual({ kind: 'unavailable', retryAfterSeconds: 30 });
   });
 

@@ -105,8 +105,8 @@ describe('the first attempt', () => {
 
 test('a permanent failure is reported, too', async () => {
   results = [{ kind: 'failed', reason: 'NOT_CONFIGURED' }];
-  const answer = await pushesTo().push(OWNER, REQUEST);
-  expect(answer).toMatchObject({
+  const response = await pushesTo().push(OWNER, REQUEST);
+  expect(response).toMatchObject({
     status: 'failed',
     failureReason: 'NOT_CONFIGURED',
     url: expect.stringContaining('/pay/'),

@@ -15,7 +15,7 @@ const KNOWN: Readonly<Record<string, Operation>> = {
 };
 
 /** The client of a pay page. */
-type Served = Pick<typeof typed, 'createClient' | 'requestOf' | 'answerOf' | 'ProblemError' | 'AnswerError'>;
+type Served = Pick<typeof typed, 'createClient' | 'requestOf' | 'responseOf' | 'ProblemError' | 'ResponseError'>;
 let served: Served;
 let operations: Readonly<Record<string, Operation>>;
 beforeAll(async () => {
@@ -33,7 +33,7 @@ describe('the client of a pay page', () => {
     const source = scripts.map((name) => readFileSync(new URL(name, SOURCES), 'utf8')).join('\n');
     const called = [...source.matchAll(/(?:\bgateway\.(?=\w+\()|#ask\('|operation: ')(\w+)/g)].map(([, name]) => name!);
     expect(new Set(called)).toEqual(new Set(Object.keys(operations)));
-    for (const [name, { answer: _answer, ...row }] of Object.entries(operations)) {
+    for (const [name, { response: _response, ...row }] of Object.entries(operations)) {
       const { method, path, shows, under, isIdempotent } = KNOWN[name]!;
       expect(row, name).toEqual({
         method,
@@ -60,7 +60,7 @@ describe('the client of a pay page', () => {
   });
 
   test('returns a response unchanged, and recognizes a refusal and anything else', () => {
-    const read = (status: number, text: string) => () => served.answerOf('getCardDataKeys', { status, text });
+    const read = (status: number, text: string) => () => served.responseOf('getCardDataKeys', { status, text });
     expect(read(200, '{"keys":[],"more":1}')()).toEqual({ keys: [], more: 1 });
     const problem = { status: 404, errorCode: 122, message: 'E122', requestId: ID };
     expect(read(404, JSON.stringify(problem))).toThrow(served.ProblemError);
@@ -72,7 +72,7 @@ describe('the client of a pay page', () => {
       [404, '{"message":"no route"}'],
       [503, 'null'],
     ] as const)
-      expect(read(status, text), text).toThrow(served.AnswerError);
+      expect(read(status, text), text).toThrow(served.ResponseError);
   });
 });
 

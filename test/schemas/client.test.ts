@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import {
-  AnswerError,
-  answerOf,
   type ClientOptions,
   createClient,
-  NoAnswerError,
+  NoResponseError,
   ProblemError,
+  ResponseError,
   randomUuid,
   requestOf,
+  responseOf,
 } from '../../schemas/client.ts';
 import type { Operation, Shows } from '../../schemas/operation.ts';
 import { OPERATIONS } from '../../schemas/operations.ts';
@@ -20,8 +20,8 @@ import { type NamedOperation, operationsOf, readStoredDocument } from '../suppor
 const ID = '3f1c9a52-7f0e-4a57-9f57-0d9a2b1c8e11';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-describe('the client has a method for every operation that answers with JSON', () => {
-  const documented = operationsOf(readStoredDocument()).filter(answersJson);
+describe('the client has a method for every operation that responds with JSON', () => {
+  const documented = operationsOf(readStoredDocument()).filter(responsesJson);
 
   test('the methods of the client have the names of the operations', () => {
     expect(Object.keys(OPERATIONS).sort()).toEqual(documented.map(({ operationId }) => operationId).sort());
@@ -40,9 +40,9 @@ describe('the client has a method for every operation that answers with JSON', (
   });
 });
 
-function answersJson({ responses }: NamedOperation): boolean {
-  const [, answer] = Object.entries(responses).find(([status]) => status.startsWith('2'))!;
-  return answer.content === undefined || Object.keys(answer.content).some((type) => type.endsWith('json'));
+function responsesJson({ responses }: NamedOperation): boolean {
+  const [, response] = Object.entries(responses).find(([status]) => status.startsWith('2'))!;
+  return response.content === undefined || Object.keys(response.content).some((type) => type.endsWith('json'));
 }
 
 function shownBy({ security }: NamedOperation): Shows {
@@ -76,15 +76,15 @@ interface Sent {
   readonly headers: Headers;
 }
 
-/** A client without a network: each request is answered with the next of `answers`. */
-function clientOf(answers: readonly (Response | Error)[], options: Partial<ClientOptions> = {}) {
+/** A client without a network: each request receives the next of `responses`. */
+function clientOf(responses: readonly (Response | Error)[], options: Partial<ClientOptions> = {}) {
   const sent: Sent[] = [];
-  const left = [...answers];
+  const left = [...responses];
   const fetch = async (url: string, init: RequestInit) => {
     sent.push({ url, init, headers: new Headers(init.headers) });
-    const answer = left.shift();
-    if (answer === undefined || answer instanceof Error) throw answer ?? new Error('asked too often');
-    return answer;
+    const response = left.shift();
+    if (response === undefined || response instanceof Error) throw response ?? new Error('asked too often');
+    return response;
   };
   const credentials = { apiKey: 'tw_test_key', token: 'jwt' };
   const all = { baseUrl: 'https://tap.example', credentials, fetch: fetch as typeof globalThis.fetch, ...options };
@@ -179,8 +179,8 @@ describe('a request', () => {
   });
 
   test('has a correlation id, and an idempotency key if it creates something, generated or given', async () => {
-    const answer = () => json({ serviceReference: ID, originalTransactionId: ID, amount: 1, currency: 'ZAR' }, 202);
-    const { client, sent } = clientOf([answer(), answer(), json([])]);
+    const respond = () => json({ serviceReference: ID, originalTransactionId: ID, amount: 1, currency: 'ZAR' }, 202);
+    const { client, sent } = clientOf([respond(), respond(), json([])]);
     await client.voidSale({ params: { id: ID } });
     await client.voidSale({ params: { id: ID } }, { idempotencyKey: 'mine', correlationId: ID });
     await client.listTransactions();
@@ -211,9 +211,9 @@ describe('a response', () => {
     ['no JSON', () => new Response('<html>', { status: 200 })],
     ['another shape', () => json({ status: 'fine' })],
     ['an error of something on the way', () => new Response('bad gateway', { status: 404 })],
-  ])('a response that is %s is an AnswerError', async (_what, answer) => {
-    const { client } = clientOf([answer()]);
-    await expect(client.getLiveness()).rejects.toBeInstanceOf(AnswerError);
+  ])('a response that is %s is a ResponseError', async (_what, respond) => {
+    const { client } = clientOf([respond()]);
+    await expect(client.getLiveness()).rejects.toBeInstanceOf(ResponseError);
   });
 });
 
@@ -257,15 +257,15 @@ describe('with other means of sending', () => {
   });
 
   test('a response is what the client would return or throw', async () => {
-    expect(answerOf('getLiveness', { status: 200, text: '{"status":"ok","later":1}' })).toEqual({ status: 'ok' });
-    expect(() => answerOf('getLiveness', { status: 200, text: '{}' })).toThrow(AnswerError);
+    expect(responseOf('getLiveness', { status: 200, text: '{"status":"ok","later":1}' })).toEqual({ status: 'ok' });
+    expect(() => responseOf('getLiveness', { status: 200, text: '{}' })).toThrow(ResponseError);
     const text = await refusal(503).text();
     for (const [retryAfter, retryAfterSeconds] of [
       ['7', 7],
       ['Wed, 21 Oct 2026 07:28:00 GMT', undefined],
       [undefined, undefined],
     ] as const) {
-      const refused = () => answerOf('getLiveness', { status: 503, text, ...(retryAfter && { retryAfter }) });
+      const refused = () => responseOf('getLiveness', { status: 503, text, ...(retryAfter && { retryAfter }) });
       expect(refused).toThrow(expect.objectContaining({ name: 'ProblemError', retryAfterSeconds }));
     }
   });
@@ -296,7 +296,7 @@ describe('a retry', () => {
     const { client, sent } = clientOf([new TypeError('fetch failed')]);
     const body = { merchantReference: 'r', generalCardData: 'AA==', paymentCardData: 'AA==' };
     const headers = { 'x-device-installation-id': 'd' };
-    await expect(client.submitTap({ headers, body })).rejects.toBeInstanceOf(NoAnswerError);
+    await expect(client.submitTap({ headers, body })).rejects.toBeInstanceOf(NoResponseError);
     expect(sent).toHaveLength(1);
   });
 
@@ -304,7 +304,7 @@ describe('a retry', () => {
     const refused = clientOf([refusal(404), json([])]);
     await expect(refused.client.listTransactions()).rejects.toBeInstanceOf(ProblemError);
     const away = clientOf([new Error('1'), new Error('2')], { repeats: 1 });
-    await expect(away.client.listTransactions()).rejects.toBeInstanceOf(NoAnswerError);
+    await expect(away.client.listTransactions()).rejects.toBeInstanceOf(NoResponseError);
     const busy = clientOf([refusal(503, { 'retry-after': '600' }), json([])]);
     await expect(busy.client.listTransactions()).rejects.toMatchObject({ status: 503, retryAfterSeconds: 600 });
     expect([refused, away, busy].map(({ sent }) => sent.length)).toEqual([1, 2, 1]);
@@ -314,16 +314,16 @@ describe('a retry', () => {
     const gone = new AbortController();
     gone.abort();
     const { client, sent } = clientOf([new Error('aborted'), json([])]);
-    await expect(client.listTransactions({}, { signal: gone.signal })).rejects.toBeInstanceOf(NoAnswerError);
+    await expect(client.listTransactions({}, { signal: gone.signal })).rejects.toBeInstanceOf(NoResponseError);
     expect(sent).toHaveLength(1);
   });
 });
 
-test('no response in time is a NoAnswerError', async () => {
+test('no response in time is a NoResponseError', async () => {
   const hanging = ((_url: string, { signal }: RequestInit) =>
     new Promise((_, reject) => signal!.addEventListener('abort', () => reject(signal!.reason)))) as typeof fetch;
   const client = createClient({ baseUrl: 'https://tap.example', fetch: hanging, timeoutMs: 5, repeats: 0 });
   const error = await client.getLiveness().catch((thrown) => thrown);
-  expect(error).toBeInstanceOf(NoAnswerError);
+  expect(error).toBeInstanceOf(NoResponseError);
   expect(error.cause).toMatchObject({ name: 'TimeoutError' });
 });

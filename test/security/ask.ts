@@ -3,7 +3,7 @@ import type { KnownRoute } from '../../src/http/route-table.ts';
 import type { Sent } from './row.ts';
 import type { Headers } from './things.ts';
 
-export interface Answer {
+export interface ReceivedResponse {
   readonly status: number;
   readonly text: string;
   readonly headers: globalThis.Headers;
@@ -21,7 +21,7 @@ export async function ask(
   { params = {}, query = {}, headers = {}, body }: Sent,
   credential: Headers,
   instead?: string,
-): Promise<Answer> {
+): Promise<ReceivedResponse> {
   const path = url.replace(/:(\w+)/g, (_, name: string) =>
     encodeURIComponent(String(params[name] ?? 'missing').toWellFormed()),
   );
@@ -41,7 +41,7 @@ export async function ask(
  * The content of a response without its own ids, times and figures: if two are equal, they do not reveal which ids
  * exist. For a problem, everything except place and time.
  */
-export function gist({ status, text, headers }: Answer, named: readonly unknown[]): string {
+export function gist({ status, text, headers }: ReceivedResponse, named: readonly unknown[]): string {
   if (status < 300 && headers.get('content-type')?.startsWith('text/csv')) return `${status} ${text}`;
   if (status < 300) return `${status} ${JSON.stringify(shapeOf(text === '' ? null : JSON.parse(text)))}`;
   const { instance: _where, requestId: _when, ...rest } = JSON.parse(text) as Problem;
@@ -59,7 +59,7 @@ function shapeOf(value: unknown): unknown {
   return typeof value === 'boolean' || (typeof value === 'string' && WORD.test(value)) ? value : typeof value;
 }
 
-export function errorCodeOf({ text }: Answer): number | undefined {
+export function errorCodeOf({ text }: ReceivedResponse): number | undefined {
   return text.startsWith('{') ? (JSON.parse(text) as Partial<Problem>).errorCode : undefined;
 }
 

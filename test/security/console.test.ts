@@ -7,7 +7,7 @@ import { consoleClient } from '../support/console-client.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { faultsIn } from '../support/log-lines.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
-import { type Answer, ask, errorCodeOf, gather, gist, nameOf } from './ask.ts';
+import { ask, errorCodeOf, gather, gist, nameOf, type ReceivedResponse } from './ask.ts';
 import { credentialsOf } from './credentials.ts';
 import { type Row, row } from './row.ts';
 import { isOfConsole } from './rows.ts';
@@ -84,21 +84,21 @@ afterAll(async () => {
 async function logIn(acquirerId: number): Promise<Headers> {
   const { username } = await savePortalUser(installation.database, { acquirerId }, 'admin');
   const body = { username, password: PASSWORD };
-  const answer = await ask(installation.url, { method: 'POST', url: '/ops/session' }, { body }, {});
-  const { csrfToken } = JSON.parse(answer.text) as { csrfToken: string };
-  return { cookie: answer.headers.get('set-cookie')!.split(';')[0]!, 'x-csrf-token': csrfToken };
+  const response = await ask(installation.url, { method: 'POST', url: '/ops/session' }, { body }, {});
+  const { csrfToken } = JSON.parse(response.text) as { csrfToken: string };
+  return { cookie: response.headers.get('set-cookie')!.split(';')[0]!, 'x-csrf-token': csrfToken };
 }
 
 const { call, post, data, logIn: enter } = consoleClient(() => installation);
 
 const routes = () => installation.routes.filter(isOfConsole);
 /** All but the stream, which does not end. */
-const answering = () =>
+const responding = () =>
   routes().flatMap((route) => {
     const rows = route.url === '/ops/acts' ? [ROWS[nameOf(route)]!, ...ACTS] : [ROWS[nameOf(route)]];
     return route.url === '/ops/stream' ? [] : rows.flatMap((each) => (each ? [{ route, row: each }] : []));
   });
-const described = (route: KnownRoute, how: string, { status, text }: Answer) =>
+const described = (route: KnownRoute, how: string, { status, text }: ReceivedResponse) =>
   `${nameOf(route)}, ${how}: ${status} ${text.slice(0, 300)}`;
 
 test('every route of the console has a row, or needs no session', () => {
@@ -113,25 +113,27 @@ test('every route of the console without a session is 401, with any other creden
   ];
   const tries = routes().flatMap((route) => (ROWS[nameOf(route)] ? others.map((shown) => ({ route, shown })) : []));
   const faults = await gather(tries, async ({ route, shown }) => {
-    const answer = await ask(installation.url, route, await ROWS[nameOf(route)]!.send(own), shown.headers);
-    return answer.status === 401 && errorCodeOf(answer) === 100 ? undefined : described(route, shown.name, answer);
+    const response = await ask(installation.url, route, await ROWS[nameOf(route)]!.send(own), shown.headers);
+    return response.status === 401 && errorCodeOf(response) === 100
+      ? undefined
+      : described(route, shown.name, response);
   });
   expect(faults).toEqual([]);
 });
 
-test('what belongs to another acquirer is answered exactly like what does not exist', async () => {
+test('what belongs to another acquirer receives exactly the same response as what does not exist', async () => {
   const nobodys = nobodysThings(own);
-  const faults = await gather(answering(), async ({ route, row }) => {
+  const faults = await gather(responding(), async ({ route, row }) => {
     const ways = [own, nobodys].map((source) => [
       { ...source, acquirerId: strangers.acquirerId },
       { ...source, acquirerId: own.acquirerId },
     ]);
     const gists = await Promise.all(
       ways.map(async (abouts) => {
-        const answers = await Promise.all(
+        const responses = await Promise.all(
           abouts.map(async (about) => ask(installation.url, route, await row.send(about), strangerSession)),
         );
-        return answers.map((answer) => gist(answer, [own.transactionId, nobodys.transactionId]));
+        return responses.map((response) => gist(response, [own.transactionId, nobodys.transactionId]));
       }),
     );
     return JSON.stringify(gists[0]) === JSON.stringify(gists[1])
@@ -148,10 +150,10 @@ test('a callback of the identity provider that no browser awaits is refused with
   const tries = names.flatMap((name) => values.flatMap((value) => queries.map((query) => ({ name, value, query }))));
   const faults = await gather(tries, async ({ name, value, query }) => {
     const headers = { cookie: `${name}=${value}` };
-    const answer = await call(`/ops/oidc/callback${query}`, { redirect: 'manual', headers });
-    const isSession = answer.headers.getSetCookie().some((cookie) => cookie.startsWith('tapwire-console='));
-    const isRefused = answer.headers.get('location') === '/ops?sign-in=NOT_BEGUN' && !isSession;
-    return isRefused ? undefined : `${name} ${value.slice(0, 20)} ${query.slice(0, 40)}: ${answer.status}`;
+    const response = await call(`/ops/oidc/callback${query}`, { redirect: 'manual', headers });
+    const isSession = response.headers.getSetCookie().some((cookie) => cookie.startsWith('tapwire-console='));
+    const isRefused = response.headers.get('location') === '/ops?sign-in=NOT_BEGUN' && !isSession;
+    return isRefused ? undefined : `${name} ${value.slice(0, 20)} ${query.slice(0, 40)}: ${response.status}`;
   });
   expect(faults).toEqual([]);
 });
@@ -174,7 +176,7 @@ test('an acquirer’s own things are found, shown and changed, and changed only 
   for (const headers of fromElsewhere) expect((await sendOwn('POST /ops/acts', headers)).status).toBe(403);
 });
 
-async function sendOwn(name: string, headers: Headers): Promise<Answer> {
+async function sendOwn(name: string, headers: Headers): Promise<ReceivedResponse> {
   const route = routes().find((each) => nameOf(each) === name)!;
   return ask(installation.url, route, await ROWS[name]!.send(own), headers);
 }
@@ -182,7 +184,7 @@ async function sendOwn(name: string, headers: Headers): Promise<Answer> {
 test('a request with one strange element never causes more than a refusal', async () => {
   const tries = (
     await Promise.all(
-      answering().map(async ({ route, row }, index) => {
+      responding().map(async ({ route, row }, index) => {
         const sent = strangely(await row.send(own), {
           ...route,
           fields: [['text'], ['filter', 'q'], ['filter', 'min'], ['filter', 'from'], ['filter', 'acquirer']],
@@ -193,8 +195,8 @@ test('a request with one strange element never causes more than a refusal', asyn
     )
   ).flat();
   const faults = await gather(tries, async ({ route, sent }) => {
-    const answer = await ask(installation.url, route, sent, session);
-    return answer.status < 500 ? undefined : `${described(route, JSON.stringify(sent).slice(0, 300), answer)}`;
+    const response = await ask(installation.url, route, sent, session);
+    return response.status < 500 ? undefined : `${described(route, JSON.stringify(sent).slice(0, 300), response)}`;
   });
   expect(faults).toEqual([]);
 });
@@ -205,9 +207,9 @@ test('a list is exported as CSV from the page only, without formulas, and record
   const formula = 'update transactions set x_tid = $2 where id = $1 returning x_tid';
   await database.query(formula, [own.transactionId, '=cmd()']);
   const filter = { q: own.transactionId, acquirer: 1 };
-  const answer = await data(viewer, 'transactions/export', { filter });
-  expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
-  const [titles, line, ...rest] = (await answer.text()).split('\r\n');
+  const response = await data(viewer, 'transactions/export', { filter });
+  expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+  const [titles, line, ...rest] = (await response.text()).split('\r\n');
   expect(titles).toMatch(/^id,created_utc,/);
   expect(line).toContain(`${own.transactionId},`);
   expect(line).toContain(",'=cmd(),");

@@ -72,10 +72,10 @@ async function tokensOf(
   const { acquirerId, integratorId, id: merchantId } = MERCHANTS[merchant];
   const owner = { acquirerId, integratorId, merchantId };
   const backend = await signMerchantToken(installation.profile(merchant), CLAIMED);
-  const answered = async (path: string, body: unknown, headers: Headers = key) =>
+  const responseOf = async (path: string, body: unknown, headers: Headers = key) =>
     (await post(installation, path, body, headers)).body as { token: string };
-  const session = await answered('/refresh/intentSessionToken', { expiryMinutes: 60 });
-  const proximity = await answered('/mobile/proximity-token', undefined, bearer(backend));
+  const session = await responseOf('/refresh/intentSessionToken', { expiryMinutes: 60 });
+  const proximity = await responseOf('/mobile/proximity-token', undefined, bearer(backend));
   const named = {
     merchantToken: backend,
     intentToken,
@@ -85,7 +85,7 @@ async function tokensOf(
   const logins = await Promise.all(
     ROLES.map(async (role) => {
       const { username } = await savePortalUser(installation.database, owner, role);
-      const { token } = await answered('/login', { username, password: PASSWORD }, {});
+      const { token } = await responseOf('/login', { username, password: PASSWORD }, {});
       return { kind: 'loginToken', name: `loginToken (${role})`, headers: bearer(token), owner, role } as const;
     }),
   );

@@ -5,7 +5,7 @@ import { problem } from '../../schemas/problem.ts';
 import type { Credential, KnownRoute } from '../../src/http/route-table.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { faultsIn } from '../support/log-lines.ts';
-import { type Answer, ask, errorCodeOf, gather, nameOf } from './ask.ts';
+import { ask, errorCodeOf, gather, nameOf, type ReceivedResponse } from './ask.ts';
 import { bearer, credentialsOf, type Shown, shownTo } from './credentials.ts';
 import { forgedKeys, forgeriesOf } from './forgeries.ts';
 import { type Headers, type Things, thingsOf } from './things.ts';
@@ -31,11 +31,11 @@ const guarded = () => routes.filter(({ facts }) => facts.takes.length > 0);
 const withBody = () =>
   routes.filter(({ method, facts }) => ['POST', 'PUT', 'PATCH'].includes(method) && !facts.isAsset);
 
-function described(route: KnownRoute, how: string, { status, text }: Answer): string {
+function described(route: KnownRoute, how: string, { status, text }: ReceivedResponse): string {
   return `${nameOf(route)}, ${how}: ${status} ${text.slice(0, 300)}`;
 }
 
-async function send(route: TriedRoute, headers: Headers, instead?: string): Promise<Answer> {
+async function send(route: TriedRoute, headers: Headers, instead?: string): Promise<ReceivedResponse> {
   return ask(installation.url, route, await route.row.send(things), headers, instead);
 }
 
@@ -62,9 +62,9 @@ describe('a forged credential is 401 at every route', () => {
     );
     const faults = await gather(tries, async ({ route, kind, how, token }) => {
       const key = route.facts.takesBoth ? credentialFor(route) : {};
-      const answer = await send(route, { ...key, ...bearer(token) });
-      const isRefused = answer.status === 401 && [117, 118].includes(errorCodeOf(answer) ?? 0);
-      return isRefused ? undefined : described(route, `${kind} with ${how}`, answer);
+      const response = await send(route, { ...key, ...bearer(token) });
+      const isRefused = response.status === 401 && [117, 118].includes(errorCodeOf(response) ?? 0);
+      return isRefused ? undefined : described(route, `${kind} with ${how}`, response);
     });
     expect(faults).toEqual([]);
     expect(tries.length).toBeGreaterThan(500);
@@ -77,8 +77,8 @@ describe('a forged credential is 401 at every route', () => {
       .flatMap((route) => Object.entries(forgedKeys(headers['x-api-key']!)).map(([how, key]) => ({ route, how, key })));
     const faults = await gather(tries, async ({ route, how, key }) => {
       const token = route.facts.takesBoth ? credentialFor(route) : {};
-      const answer = await send(route, { ...token, 'x-api-key': key });
-      return answer.status === 401 && errorCodeOf(answer) === 102 ? undefined : described(route, how, answer);
+      const response = await send(route, { ...token, 'x-api-key': key });
+      return response.status === 401 && errorCodeOf(response) === 102 ? undefined : described(route, how, response);
     });
     expect(faults).toEqual([]);
     expect(tries.length).toBeGreaterThan(500);
@@ -93,16 +93,16 @@ describe('an invalid body is refused at every route with a body', () => {
   /** The expected status, with the name of the problem. */
   const refused = async (
     how: string,
-    make: (route: TriedRoute) => Promise<Answer>,
+    make: (route: TriedRoute) => Promise<ReceivedResponse>,
     status: number,
     errorCode: number,
   ) => {
     // The route for a reader's token accepts any body and does not read it.
     const reading = withBody().filter(({ url }) => url !== '/mobile/proximity-token');
     const faults = await gather(reading, async (route) => {
-      const answer = await make(route);
-      const isRight = answer.status === status && errorCodeOf(answer) === errorCode && isProblem(answer);
-      return isRight ? undefined : described(route, how, answer);
+      const response = await make(route);
+      const isRight = response.status === status && errorCodeOf(response) === errorCode && isProblem(response);
+      return isRight ? undefined : described(route, how, response);
     });
     expect(faults).toEqual([]);
   };
@@ -139,7 +139,7 @@ describe('an invalid body is refused at every route with a body', () => {
     ));
 });
 
-function isProblem({ status, text, headers }: Answer): boolean {
+function isProblem({ status, text, headers }: ReceivedResponse): boolean {
   const parsed = problem.safeParse(JSON.parse(text));
   return headers.get('content-type') === 'application/problem+json' && parsed.success && parsed.data.status === status;
 }
@@ -153,14 +153,14 @@ test('every address lists in a 405 the methods that it supports, and no others',
     return left.map((method) => ({ method, url, taken }));
   });
   const faults = await gather(tries, async ({ method, url, taken }) => {
-    const answer = await ask(installation.url, { method, url }, {}, {});
-    const allowed = (answer.headers.get('allow') ?? '').split(', ');
+    const response = await ask(installation.url, { method, url }, {}, {});
+    const allowed = (response.headers.get('allow') ?? '').split(', ');
     const isRight =
-      answer.status === 405 &&
-      isProblem(answer) &&
+      response.status === 405 &&
+      isProblem(response) &&
       taken.every((each) => allowed.includes(each)) &&
       !allowed.includes(method);
-    return isRight ? undefined : `${method} ${url}: ${answer.status} ${answer.text.slice(0, 200)} ${allowed}`;
+    return isRight ? undefined : `${method} ${url}: ${response.status} ${response.text.slice(0, 200)} ${allowed}`;
   });
   expect(faults).toEqual([]);
 });
@@ -187,8 +187,8 @@ describe('a request that two servers could read differently is refused, and its 
   });
 
   test('a request that two servers read in the same way is not refused', async () => {
-    const answer = await toldTo(post(`connection: close\r\ncontent-length: ${BODY.length}`, BODY));
-    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    const response = await toldTo(post(`connection: close\r\ncontent-length: ${BODY.length}`, BODY));
+    expect(response).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   /** Sends it and waits until the gateway closes; returns the response. */
@@ -207,16 +207,16 @@ test('a repeated query parameter is refused', async () => {
       const response = await fetch(new URL(`${route.url}?limit=1&limit=2`, installation.url), {
         headers: credentialFor(route),
       });
-      const answer = { status: response.status, text: await response.text(), headers: response.headers };
-      return answer.status === 400 && isProblem(answer) ? undefined : described(route, 'limit twice', answer);
+      const received = { status: response.status, text: await response.text(), headers: response.headers };
+      return received.status === 400 && isProblem(received) ? undefined : described(route, 'limit twice', received);
     },
   );
   expect(faults).toEqual([]);
 });
 
 test('1 MB of a token is refused with the headers', async () => {
-  const answer = await fetch(new URL('/transactions', installation.url), {
+  const response = await fetch(new URL('/transactions', installation.url), {
     headers: bearer('a'.repeat(1_048_576)),
   }).catch(() => ({ status: 431 }));
-  expect(answer.status).toBe(431);
+  expect(response.status).toBe(431);
 });

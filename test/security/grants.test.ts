@@ -62,8 +62,8 @@ test('every route that manages credentials is known here as one that checks the 
 
 test('every other route whose response contains a token is an exchange of the caller’s own right', () => {
   const giving = installation.routes.filter(({ schema, facts }) => {
-    const [answer] = [200, 201].flatMap((status) => schema.response?.[status] ?? []);
-    return facts.isAsset === undefined && JSON.stringify(Object.keys(shapeOf(answer))).match(/"token"|"key"/);
+    const [response] = [200, 201].flatMap((status) => schema.response?.[status] ?? []);
+    return facts.isAsset === undefined && JSON.stringify(Object.keys(shapeOf(response))).match(/"token"|"key"/);
   });
   const known = [...Object.keys(CREATING), ...EXCHANGES];
   expect(giving.map(nameOf).filter((name) => !known.includes(name))).toEqual([]);
@@ -77,8 +77,8 @@ test.each(Object.entries(CREATING))('%s needs every right that it gives', async 
   const alone = await by(['credentials:manage']);
   expect([alone.status, errorCodeOf(alone)]).toEqual([403, 101]);
   for (const scope of gives.filter((each) => each !== 'credentials:manage')) {
-    const answer = await by(SCOPE_NAMES.filter((each) => each !== scope));
-    expect([scope, answer.status, errorCodeOf(answer)]).toEqual([scope, 403, 101]);
+    const response = await by(SCOPE_NAMES.filter((each) => each !== scope));
+    expect([scope, response.status, errorCodeOf(response)]).toEqual([scope, 403, 101]);
   }
   const enough = await by(['credentials:manage', ...gives]);
   expect(enough.status, enough.text).toBeLessThan(300);
@@ -106,12 +106,12 @@ test('a device is changed only by the user whose token registered it, and by adm
   expect(registered.status, registered.text).toBe(201);
   const one = `/devices/${JSON.parse(registered.text).id}`;
   const stolen = { ...body, pushToken: 'another-token' };
-  for (const answer of [
+  for (const response of [
     await call('POST', '/devices', ben, stolen),
     await call('PUT', one, ben, { friendlyName: 'Mine' }),
     await call('DELETE', one, ben),
   ])
-    expect([answer.status, errorCodeOf(answer)]).toEqual([403, 101]);
+    expect([response.status, errorCodeOf(response)]).toEqual([403, 101]);
   expect((await call('POST', '/devices', anna)).status).toBe(200);
   expect((await call('PUT', one, admin, { friendlyName: 'Bar' })).status).toBe(200);
   expect((await call('POST', '/devices', ben, stolen)).status).toBe(403);

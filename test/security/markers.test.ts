@@ -6,7 +6,7 @@ import { type Installation, startInstallation } from '../support/installation.ts
 import { faultsIn } from '../support/log-lines.ts';
 import { PASSWORD } from '../support/portal-users.ts';
 import { everythingStored, type SecretMark, secretsIn } from '../support/secrets.ts';
-import { type Answer, ask, gather } from './ask.ts';
+import { ask, gather, type ReceivedResponse } from './ask.ts';
 import { credentialsOf, type Shown, shownTo } from './credentials.ts';
 import { type Row, row, type Sent } from './row.ts';
 import { changed, placesIn } from './strange.ts';
@@ -72,7 +72,7 @@ function marksOf({ name, headers }: Pick<Shown, 'name' | 'headers'>): SecretMark
 /** Values that routes create and show once: keys, passwords, secrets of webhooks, tokens. */
 const SHOWN_ONCE = /"(key|password|secret|token|pinToken)":"([^"]{16,})"|#(eyJ[\w.-]+)/g;
 
-function madeIn({ text }: Answer): SecretMark[] {
+function madeIn({ text }: ReceivedResponse): SecretMark[] {
   return [...text.matchAll(SHOWN_ONCE)].map(([, name = 'token of a link', value, ofLink]) => ({
     name,
     text: secretPartOf((value ?? ofLink)!),
@@ -86,8 +86,8 @@ function secretPartOf(text: string): string {
 }
 
 /** The valid request, with each accepted kind of credential, and with an idempotency key if it is supported. */
-async function takeThrough(route: TriedRoute): Promise<Answer[]> {
-  const answers: Answer[] = [];
+async function takeThrough(route: TriedRoute): Promise<ReceivedResponse[]> {
+  const responses: ReceivedResponse[] = [];
   const open: Shown[] = [{ kind: 'operatorKey', name: 'nothing', headers: {}, owner: 'operator' }];
   const shown = shownTo(route.facts, credentials);
   // Each kind of token, and one key: routes that accept one key accept the others.
@@ -99,13 +99,13 @@ async function takeThrough(route: TriedRoute): Promise<Answer[]> {
       ? { ...sent, body: { ...(sent.body as object), pushToken: PUSH_TOKEN } }
       : sent;
     const keyed = route.isIdempotent ? { ...headers, 'idempotency-key': randomUUID() } : headers;
-    answers.push(await ask(installation.url, route, withPush, keyed));
+    responses.push(await ask(installation.url, route, withPush, keyed));
   }
-  return answers;
+  return responses;
 }
 
 /** Requests that fail, or have unknown fields, with card data and credentials in every possible place. */
-async function failures(route: TriedRoute): Promise<Answer[]> {
+async function failures(route: TriedRoute): Promise<ReceivedResponse[]> {
   const { kind, headers } = shownTo(route.facts, credentials)[0] ?? { kind: 'operatorKey' as const, headers: {} };
   const { about } = await usable(route.row, { kind, headers }, owner);
   const sent = await route.row.send(about);
@@ -142,22 +142,22 @@ async function failures(route: TriedRoute): Promise<Answer[]> {
       'user-agent': CARD.track2,
     }),
   ];
-  return (await Promise.all(asked)).filter((answer) => answer !== undefined);
+  return (await Promise.all(asked)).filter((response) => response !== undefined);
 }
 
 /** No response about a tenant's things is longer; the descriptions of the interface are. */
 const MAX_CHARS = 20_000;
-const textOf = ({ text, headers }: Answer) => `${text.slice(0, MAX_CHARS)}\n${JSON.stringify([...headers])}`;
+const textOf = ({ text, headers }: ReceivedResponse) => `${text.slice(0, MAX_CHARS)}\n${JSON.stringify([...headers])}`;
 
 test('after every route no secret is in a log line, column, job, metric or response', async () => {
-  const answers: string[] = [];
+  const responses: string[] = [];
   const made: SecretMark[] = [];
   await gather(routes, async (route) => {
     // Invalid requests first: valid ones may remove their subject.
-    answers.push(...(await failures(route)).map(textOf));
+    responses.push(...(await failures(route)).map(textOf));
     const right = await takeThrough(route);
     made.push(...madeIn(right[0]!));
-    answers.push(...right.map(textOf));
+    responses.push(...right.map(textOf));
     return undefined;
   });
   const shown = credentials.flatMap((each) => marksOf(each));
@@ -175,15 +175,15 @@ test('after every route no secret is in a log line, column, job, metric or respo
   expect(secretsIn(logged, all), 'log').toEqual([]);
   expect(secretsIn(stored, all), 'database').toEqual([]);
   expect(secretsIn(figures, all), 'metrics').toEqual([]);
-  const reported = secretsIn(answers.join('\n'), sent);
+  const reported = secretsIn(responses.join('\n'), sent);
   const telling = sent
     .filter(({ name }) => reported.includes(name))
-    .map((mark) => answers.find((answer) => secretsIn(answer, [mark]).length > 0)?.slice(0, 500));
-  expect({ reported, telling }, 'answers').toEqual({ reported: [], telling: [] });
+    .map((mark) => responses.find((response) => secretsIn(response, [mark]).length > 0)?.slice(0, 500));
+  expect({ reported, telling }, 'responses').toEqual({ reported: [], telling: [] });
 
   // The requests did arrive.
-  expect(logged).toContain('"msg":"answered"');
-  for (const text of [stored, answers.join()]) expect(text).toContain('411111******1111');
+  expect(logged).toContain('"msg":"responded"');
+  for (const text of [stored, responses.join()]) expect(text).toContain('411111******1111');
   expect(new Set(made.map(({ name }) => name))).toEqual(
     new Set(['key', 'password', 'secret', 'token', 'token of a link']),
   );

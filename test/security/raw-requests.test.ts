@@ -20,18 +20,18 @@ afterAll(async () => {
   await installation.stop();
 });
 
-interface RawAnswer {
+interface RawResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
 }
 
 /** Sends bytes and waits until the gateway closes; returns all of its responses. */
-async function answersTo(bytes: string | Buffer): Promise<RawAnswer[]> {
+async function responsesTo(bytes: string | Buffer): Promise<RawResponse[]> {
   const socket = connect(Number(new URL(installation.url).port), '127.0.0.1');
   socket.write(bytes);
   let rest = await text(socket);
-  const answers: RawAnswer[] = [];
+  const responses: RawResponse[] = [];
   while (rest !== '') {
     const [head = '', ...behind] = rest.split('\r\n\r\n');
     const [first = '', ...lines] = head.split('\r\n');
@@ -42,13 +42,13 @@ async function answersTo(bytes: string | Buffer): Promise<RawAnswer[]> {
     const headers = new Headers(pairs);
     const length = Number(headers.get('content-length') ?? 0);
     const body = behind.join('\r\n\r\n');
-    answers.push({ status: Number(first.split(' ')[1]), headers, body: body.slice(0, length) });
+    responses.push({ status: Number(first.split(' ')[1]), headers, body: body.slice(0, length) });
     rest = body.slice(length);
   }
-  return answers;
+  return responses;
 }
 
-function expectProblem({ status, headers, body }: RawAnswer, expected: number): void {
+function expectProblem({ status, headers, body }: RawResponse, expected: number): void {
   expect(status).toBe(expected);
   expect(headers.get('content-type')).toBe('application/problem+json');
   expect(headers.get('cache-control')).toBe('no-store');
@@ -95,28 +95,28 @@ describe('an invalid request is a problem, and its connection is closed', () => 
     ['an unknown expectation', post('expect: wonders\r\ncontent-length: 2', '{}'), 417],
     ['CONNECT', `CONNECT example.com:443 HTTP/1.1\r\n${CLOSE}\r\n`, 405],
   ])('%s', async (_what, bytes, status) => {
-    const answers = await answersTo(bytes);
-    expect(answers).toHaveLength(1);
-    expectProblem(answers[0]!, status);
-    expect(answers[0]!.headers.get('connection')).toBe('close');
+    const responses = await responsesTo(bytes);
+    expect(responses).toHaveLength(1);
+    expectProblem(responses[0]!, status);
+    expect(responses[0]!.headers.get('connection')).toBe('close');
   });
 
   test('a request that does not arrive in time is 408', async () => {
-    const [answer] = await answersTo(`GET /livez HTTP/1.1\r\nhost: x\r\nx-a: `);
-    expectProblem(answer!, 408);
+    const [response] = await responsesTo(`GET /livez HTTP/1.1\r\nhost: x\r\nx-a: `);
+    expectProblem(response!, 408);
   });
 
   test('the response to the previous request is sent first', async () => {
-    const answers = await answersTo(`GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n\x16\x03 garbage\r\n\r\n`);
-    expect(answers.map(({ status }) => status)).toEqual([200, 400]);
-    expectProblem(answers[1]!, 400);
+    const responses = await responsesTo(`GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n\x16\x03 garbage\r\n\r\n`);
+    expect(responses.map(({ status }) => status)).toEqual([200, 400]);
+    expectProblem(responses[1]!, 400);
   });
 
   test('a request that was refused before it arrived completely gets no second response', async () => {
-    const answers = await answersTo(
+    const responses = await responsesTo(
       `POST /transactions/mobile HTTP/1.1\r\n${CLOSE}transfer-encoding: chunked\r\n\r\nZZ\r\n`,
     );
-    expect(answers).toHaveLength(1);
+    expect(responses).toHaveLength(1);
   });
 });
 
@@ -127,18 +127,18 @@ describe('a valid request is served in any notation', () => {
     ['a header with an underscore', get('/livez', `${CLOSE}x_api_key: 1\r\nauthorization_: x\r\n`)],
     ['an upgrade that is not offered', get('/livez', 'host: x\r\nconnection: close, upgrade\r\nupgrade: h2c\r\n')],
   ])('%s', async (_what, bytes) => {
-    expect((await answersTo(bytes)).map(({ status }) => status)).toEqual([200]);
+    expect((await responsesTo(bytes)).map(({ status }) => status)).toEqual([200]);
   });
 
-  test('pipelined requests are answered in their order', async () => {
+  test('pipelined requests receive a response in their order', async () => {
     const one = 'GET /livez HTTP/1.1\r\nhost: x\r\n\r\n';
-    const answers = await answersTo(`${one}GET /nothing HTTP/1.1\r\nhost: x\r\n\r\n${one}${get('/livez/x')}`);
-    expect(answers.map(({ status }) => status)).toEqual([200, 404, 200, 404]);
+    const responses = await responsesTo(`${one}GET /nothing HTTP/1.1\r\nhost: x\r\n\r\n${one}${get('/livez/x')}`);
+    expect(responses.map(({ status }) => status)).toEqual([200, 404, 200, 404]);
   });
 
   test('Expect: 100-continue gets its 100', async () => {
-    const answers = await answersTo(sized(LOGIN, 'expect: 100-continue\r\n'));
-    expect(answers.map(({ status }) => status)).toEqual([100, 401]);
+    const responses = await responsesTo(sized(LOGIN, 'expect: 100-continue\r\n'));
+    expect(responses.map(({ status }) => status)).toEqual([100, 401]);
   });
 
   test.each([
@@ -153,15 +153,15 @@ describe('a valid request is served in any notation', () => {
     ['/transactions/%2e%2e', 400],
     ['/transactions/a%252fb', 400],
   ])('%s is %i', async (target, expected) => {
-    const [answer] = await answersTo(get(target, `${CLOSE}x-api-key: ${key}\r\n`));
-    expect(answer!.status).toBe(expected);
-    if (expected >= 400) expectProblem(answer!, expected);
+    const [response] = await responsesTo(get(target, `${CLOSE}x-api-key: ${key}\r\n`));
+    expect(response!.status).toBe(expected);
+    if (expected >= 400) expectProblem(response!, expected);
   });
 
   test('a correlation id cannot inject a header', async () => {
-    const [answer] = await answersTo(get('/livez', `${CLOSE}x-correlation-id: a%0d%0aset-cookie: b\r\n`));
-    expect(answer!.headers.has('set-cookie')).toBe(false);
-    expect(answer!.headers.get('x-correlation-id')).toMatch(/^[0-9a-f-]{36}$/);
+    const [response] = await responsesTo(get('/livez', `${CLOSE}x-correlation-id: a%0d%0aset-cookie: b\r\n`));
+    expect(response!.headers.has('set-cookie')).toBe(false);
+    expect(response!.headers.get('x-correlation-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 });
 
@@ -174,10 +174,10 @@ describe('a repeated header that decides something is refused', () => {
     ['idempotency-key', 'a', 'b'],
     ['content-type', 'application/json', 'text/plain'],
   ])('%s', async (name, one, other) => {
-    const [answer] = await answersTo(get('/transactions', `${CLOSE}${name}: ${one}\r\n${name}: ${other}\r\n`));
-    expectProblem(answer!, 400);
+    const [response] = await responsesTo(get('/transactions', `${CLOSE}${name}: ${one}\r\n${name}: ${other}\r\n`));
+    expectProblem(response!, 400);
     const pointer = `/headers/${name.toLowerCase()}`;
-    expect(JSON.parse(answer!.body)).toMatchObject({ errorCode: 104, errors: [{ pointer }] });
+    expect(JSON.parse(response!.body)).toMatchObject({ errorCode: 104, errors: [{ pointer }] });
   });
 });
 
@@ -191,9 +191,9 @@ describe('a body', () => {
     ['an overlong character', Buffer.from([0x22, 0xc0, 0xaf, 0x22])],
     ['a surrogate in UTF-8', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
   ])('a body of %s is 400, 103', async (_what, bytes) => {
-    const [answer] = await answersTo(sized(bytes));
-    expectProblem(answer!, 400);
-    expect(JSON.parse(answer!.body)).toMatchObject({ errorCode: 103 });
+    const [response] = await responsesTo(sized(bytes));
+    expectProblem(response!, 400);
+    expect(JSON.parse(response!.body)).toMatchObject({ errorCode: 103 });
   });
 
   test.each([
@@ -202,22 +202,24 @@ describe('a body', () => {
     'GZIP',
     'identity, gzip',
   ])('a body that is compressed with %s is 415 with the accepted types', async (coding) => {
-    const [answer] = await answersTo(sized(LOGIN, `content-encoding: ${coding}\r\n`));
-    expectProblem(answer!, 415);
-    expect(answer!.headers.get('accept-encoding')).toBe('identity');
+    const [response] = await responsesTo(sized(LOGIN, `content-encoding: ${coding}\r\n`));
+    expectProblem(response!, 415);
+    expect(response!.headers.get('accept-encoding')).toBe('identity');
   });
 });
 
 describe('every address', () => {
-  const each = async (methods: readonly string[], check: (answer: Response, route: KnownRoute) => unknown) => {
+  const each = async (methods: readonly string[], check: (response: Response, route: KnownRoute) => unknown) => {
     const tries = [...new Map(installation.routes.map((route) => [route.url, route])).values()];
     const faults = await Promise.all(
       methods.map((method) =>
         gather(tries, async (route) => {
           const path = route.url.replace(/:\w+/g, 'x');
-          const answer = await fetch(new URL(path, installation.url), { method });
-          await answer.arrayBuffer();
-          return check(answer, route) ? undefined : `${method} ${route.url}: ${answer.status} ${[...answer.headers]}`;
+          const response = await fetch(new URL(path, installation.url), { method });
+          await response.arrayBuffer();
+          return check(response, route)
+            ? undefined
+            : `${method} ${route.url}: ${response.status} ${[...response.headers]}`;
         }),
       ),
     );
@@ -228,12 +230,12 @@ describe('every address', () => {
     return [...own, ...(own.includes('GET') ? ['HEAD'] : [])].sort().join(', ');
   };
 
-  test('answers OPTIONS and unknown methods with 405 and the supported methods, and no others', () =>
+  test('responds to OPTIONS and unknown methods with 405 and the supported methods, and no others', () =>
     each(['OPTIONS', 'PROPFIND', 'QUERY'], ({ status, headers }, { url }) => {
       return status === 405 && headers.get('allow') === methodsOf(url);
     }));
 
-  test('answers HEAD as GET without a body, or 405', () =>
+  test('responds to HEAD as GET without a body, or 405', () =>
     each(['HEAD'], ({ status, headers }, { url }) => {
       const takes = installation.routes.some((route) => route.url === url && route.method === 'GET');
       // On a busy machine /readyz may be 503.

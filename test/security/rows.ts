@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Credential, KnownRoute } from '../../src/http/route-table.ts';
-import { outcomeOf } from '../support/answers.ts';
 import type { Installation } from '../support/installation.ts';
 import { AppPhone, linkBody, MANDATE } from '../support/links.ts';
 import { sealPin, tapForPin } from '../support/pins.ts';
-import { untilAnswered } from '../support/transactions.ts';
+import { outcomeOf } from '../support/responses.ts';
+import { untilResponded } from '../support/transactions.ts';
 import { ADMINISTRATION } from './administration-rows.ts';
 import { type Maker, type Row, row, type Sent } from './row.ts';
 import { deviceBody, intentOf, made, NOWHERE, type Things } from './things.ts';
@@ -27,9 +27,9 @@ async function tapped({ installation, merchant, headers }: Maker, kind: Credenti
     ? new AppPhone(installation, { ...intent, id: intent.linkId, token: intent.intentToken })
     : installation.phone(merchant);
   const merchantReference = intent?.paymentReference;
-  const answer = outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR', merchantReference }));
-  await untilAnswered(installation.database, answer.serviceReference);
-  return { transactionId: answer.serviceReference, device: phone.deviceInstallationId, ...intent };
+  const response = outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR', merchantReference }));
+  await untilResponded(installation.database, response.serviceReference);
+  return { transactionId: response.serviceReference, device: phone.deviceInstallationId, ...intent };
 }
 
 async function askedForPin({ installation, merchant, headers }: Maker, kind: Credential): Promise<Partial<Things>> {

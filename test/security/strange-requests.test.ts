@@ -5,7 +5,7 @@ import { operationsOf, readStoredDocument } from '../support/api-document.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { faultsIn } from '../support/log-lines.ts';
-import { type Answer, ask, errorCodeOf, gather, nameOf } from './ask.ts';
+import { ask, errorCodeOf, gather, nameOf, type ReceivedResponse } from './ask.ts';
 import { credentialsOf, type Shown, shownTo } from './credentials.ts';
 import { type Row, row, type Sent } from './row.ts';
 import { changed, fieldsOf, NUMBERS, numericPlaces, type Place, placesIn, strangely } from './strange.ts';
@@ -107,14 +107,14 @@ async function faultOf(
   sent: Sent,
   shown: Pick<Shown, 'headers'> = shownTo(route.facts, credentials)[0] ?? NONE,
 ): Promise<string | undefined> {
-  const answer = await ask(installation.url, route, sent, shown.headers);
-  const isBroken = answer.status >= 500 && answer.status !== 503 && errorCodeOf(answer) !== NO_CONFIGURATION;
-  return isBroken || !isProblem(answer)
-    ? `${nameOf(route)} ${JSON.stringify(sent).slice(0, 600)}: ${answer.status} ${answer.text.slice(0, 200)}`
+  const response = await ask(installation.url, route, sent, shown.headers);
+  const isBroken = response.status >= 500 && response.status !== 503 && errorCodeOf(response) !== NO_CONFIGURATION;
+  return isBroken || !isProblem(response)
+    ? `${nameOf(route)} ${JSON.stringify(sent).slice(0, 600)}: ${response.status} ${response.text.slice(0, 200)}`
     : undefined;
 }
 
-function isProblem({ status, headers }: Answer): boolean {
+function isProblem({ status, headers }: ReceivedResponse): boolean {
   return status < 400 || headers.get('content-type') === 'application/problem+json';
 }
 

@@ -6,7 +6,7 @@ import type { KnownRoute, RouteFacts } from '../../src/http/route-table.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { faultsIn } from '../support/log-lines.ts';
 import { MERCHANTS, type MerchantName } from '../support/tenants.ts';
-import { type Answer, ask, errorCodeOf, gather, gist, nameOf } from './ask.ts';
+import { ask, errorCodeOf, gather, gist, nameOf, type ReceivedResponse } from './ask.ts';
 import { credentialsOf, keysWithout, type Shown, shownTo } from './credentials.ts';
 import type { Row } from './row.ts';
 import { isFile, isOfConsole, OPEN_ROUTES, rowsOf } from './rows.ts';
@@ -70,9 +70,9 @@ test('a credential that a route does not accept is 401 or 403, with any body', a
   const faults = await gather(tries, async ({ route, shown }) => {
     const sent = await route.row.send(things[OWNER]);
     const isRead = route.method !== 'GET' && route.method !== 'DELETE';
-    const answer = await ask(installation.url, route, sent, shown.headers, isRead ? '{' : undefined);
-    const isRefused = [401, 403].includes(answer.status) && [100, 101, 102, 117].includes(errorCodeOf(answer) ?? 0);
-    return isRefused ? undefined : describeAnswer(route, shown.name, answer);
+    const response = await ask(installation.url, route, sent, shown.headers, isRead ? '{' : undefined);
+    const isRefused = [401, 403].includes(response.status) && [100, 101, 102, 117].includes(errorCodeOf(response) ?? 0);
+    return isRefused ? undefined : describeResponse(route, shown.name, response);
   });
   expect(faults).toEqual([]);
   expect(tries.length).toBeGreaterThan(routes.length * 3);
@@ -98,8 +98,8 @@ test('a key without the scope of a route is 403, and so is a portal user whose r
     }));
   });
   const faults = await gather(tries, async ({ route, shown }) => {
-    const answer = await send(route, things[OWNER], shown);
-    return answer.status === 403 ? undefined : describeAnswer(route, shown.name, answer);
+    const response = await send(route, things[OWNER], shown);
+    return response.status === 403 ? undefined : describeResponse(route, shown.name, response);
   });
   expect(faults).toEqual([]);
   expect(tries.length).toBeGreaterThan(routes.length);
@@ -113,7 +113,7 @@ interface Attempt {
   readonly taken: readonly (keyof Things)[];
 }
 
-test('what belongs to another tenant is answered exactly like what does not exist', async () => {
+test('what belongs to another tenant receives exactly the same response as what does not exist', async () => {
   const attempts = (await Promise.all(STRANGERS.map((merchant) => attemptsOf(merchant)))).flat();
   const faults = await gather(attempts, async (attempt) => {
     const { merchant, route, shown, taken } = attempt;
@@ -130,9 +130,9 @@ test('what belongs to another tenant is answered exactly like what does not exis
 async function tryWith({ merchant, route, shown, taken }: Attempt, source: Things) {
   const { about, headers } = await usable(route.row, shown, ownerOf(merchant), false);
   const asked = { ...about, ...Object.fromEntries(taken.map((name) => [name, source[name]])) };
-  const answer = await send(route, asked, { headers });
+  const response = await send(route, asked, { headers });
   const named = taken.map((name) => source[name]);
-  return { gist: gist(answer, named), leak: leakIn(answer.text, named) };
+  return { gist: gist(response, named), leak: leakIn(response.text, named) };
 }
 
 function ownerOf(merchant: MerchantName): Owner {
@@ -206,22 +206,22 @@ test('a list contains the caller’s own things, and nothing of other tenants', 
   const faults = await gather(tries, async ({ route, merchant, shown }) => {
     if (!mayBy(shown, route.facts)) return undefined;
     const { params = {} } = await route.row.send(things[merchant]);
-    const answer = await ask(installation.url, route, { params, query: { limit: 500 } }, shown.headers);
-    const listed = names.filter((name) => listsThing(answer, things[name][route.row.lists!]));
+    const response = await ask(installation.url, route, { params, query: { limit: 500 } }, shown.headers);
+    const listed = names.filter((name) => listsThing(response, things[name][route.row.lists!]));
     const [acquirerId] = [params.acquirerId === undefined ? undefined : things[merchant].acquirerId];
     const expected = names.filter((name) => isWithin(shown.owner, name, acquirerId));
     const isRight =
-      answer.status === 200 &&
+      response.status === 200 &&
       names.every((name) => listed.includes(name) === expected.includes(name) || isSame(route, name, listed));
     return isRight
       ? undefined
-      : `${describeAnswer(route, `${shown.name} of ${merchant}`, answer)}: lists ${listed}, not ${expected}`;
+      : `${describeResponse(route, `${shown.name} of ${merchant}`, response)}: lists ${listed}, not ${expected}`;
   });
   expect(faults).toEqual([]);
   expect(lists.length).toBeGreaterThan(10);
 });
 
-function listsThing({ text }: Answer, thing: Things[keyof Things]): boolean {
+function listsThing({ text }: ReceivedResponse, thing: Things[keyof Things]): boolean {
   const rows = JSON.parse(text) as Record<string, unknown>[];
   return rows.some(({ id, xTid, deviceInstallationId, name }) =>
     [id, xTid, deviceInstallationId, name].includes(thing),
@@ -247,8 +247,8 @@ test('every kind of credential that a route accepts works with its own things', 
   );
   const faults = await gather(tries, async ({ route, shown }) => {
     const { about, headers } = await usable(route.row, shown, ownerOf(OWNER));
-    const answer = await send(route, about, { headers });
-    return answer.status < 300 ? undefined : describeAnswer(route, shown.name, answer);
+    const response = await send(route, about, { headers });
+    return response.status < 300 ? undefined : describeResponse(route, shown.name, response);
   });
   expect(faults).toEqual([]);
   expect(new Set(tries.map(({ route }) => nameOf(route)))).toEqual(new Set(routes.map(nameOf)));
@@ -288,11 +288,11 @@ test('the same request with one Idempotency-Key is carried out once, and a diffe
     const isReplayed =
       again.headers.get('idempotency-replayed') === 'true' && !first.headers.has('idempotency-replayed');
     if (first.status >= 300 || !isReplayed || again.status !== first.status || again.text !== first.text)
-      return `${describeAnswer(route, shown.name, first)}, then ${describeAnswer(route, shown.name, again)}`;
+      return `${describeResponse(route, shown.name, first)}, then ${describeResponse(route, shown.name, again)}`;
     if (JSON.stringify(sent) === JSON.stringify(other)) return undefined;
     const differing = await ask(installation.url, route, other, credential);
     refused++;
-    return differing.status === 422 ? undefined : describeAnswer(route, `another body by ${shown.name}`, differing);
+    return differing.status === 422 ? undefined : describeResponse(route, `another body by ${shown.name}`, differing);
   });
   expect(faults).toEqual([]);
   expect(keyed.length).toBeGreaterThan(20);
@@ -307,6 +307,6 @@ function includes(list: readonly string[], text: string): boolean {
   return list.includes(text);
 }
 
-function describeAnswer(route: TriedRoute, name: string, { status, text }: Answer): string {
+function describeResponse(route: TriedRoute, name: string, { status, text }: ReceivedResponse): string {
   return `${nameOf(route)} with ${name}: ${status} ${text.slice(0, 300)}`;
 }

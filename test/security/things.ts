@@ -1,14 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { saveProcessor, saveRoute } from '../../src/store/settings/tenants.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Installation } from '../support/installation.ts';
 import { linkBody, MANDATE, post } from '../support/links.ts';
 import { sealPin, tapForPin } from '../support/pins.ts';
 import { savePortalUser } from '../support/portal-users.ts';
+import { outcomeOf } from '../support/responses.ts';
 import { MERCHANTS, type MerchantName, xTidOf } from '../support/tenants.ts';
-import { untilAnswered } from '../support/transactions.ts';
+import { untilResponded } from '../support/transactions.ts';
 
 export type Headers = Readonly<Record<string, string>>;
 
@@ -98,7 +98,7 @@ export async function thingsOf(installation: Installation, merchant: MerchantNam
   const merchantReference = randomUUID();
   const taps = async () => {
     const { serviceReference } = outcomeOf(await phone.tap({ amount: '100.00', currency: 'ZAR', merchantReference }));
-    await untilAnswered(installation.database, serviceReference);
+    await untilResponded(installation.database, serviceReference);
     const asked = await tapForPin(phone);
     return { transactionId: serviceReference, pinTransactionId: asked.id, pin: await sealPin(phone, asked) };
   };
@@ -148,13 +148,13 @@ export async function made(
   headers: Headers,
 ): Promise<{ readonly id: string; readonly token?: string }> {
   // On a busy machine a statement may time out. If it is unknown whether the commit succeeded, the thing may exist.
-  const answer = await eventually(async () => {
+  const response = await eventually(async () => {
     const each = await post(installation, path, typeof body === 'function' ? await body() : body, headers);
     if (each.status === 503) throw new Error(`${path}: 503 ${JSON.stringify(each.body)}`);
     return each;
   });
-  if (answer.status >= 300) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
-  return answer.body as { id: string };
+  if (response.status >= 300) throw new Error(`${path}: ${response.status} ${JSON.stringify(response.body)}`);
+  return response.body as { id: string };
 }
 
 /** The settings of an acquirer, with numbers that no other acquirer uses. */

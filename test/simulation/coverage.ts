@@ -1,4 +1,4 @@
-import { REVERSAL_FORMS } from './switch/answers.ts';
+import { REVERSAL_FORMS } from './switch/responses.ts';
 
 /** How often each kind of event occurred. */
 export type Seen = Map<string, number>;
@@ -8,17 +8,17 @@ const EVERYTHING = [
   ...['Approved', 'Declined', 'UnableToGoOnline', 'Voided', 'a void', 'a refund', 'a review'],
   ...['reversal sent', 'reversal unsent', 'reversal confirming', 'reversal acknowledged', 'reversal owed'],
   ...['reversal refused', 'PIN awaiting', 'PIN submitted', 'PIN done', 'PIN exhausted', 'PIN expired'],
-  ...['late approved', 'late declined', 'late unknown', 'an answer after a restart', 'an answer to another worker'],
-  ...['a request lost', 'a request doubled', 'an answer lost', 'an answer doubled'],
-  ...['a commit that hangs', 'a commit without an answer', 'a process killed', 'a process frozen past a deadline'],
+  ...['late approved', 'late declined', 'late unknown', 'a response after a restart', 'a response to another worker'],
+  ...['a request lost', 'a request doubled', 'a response lost', 'a response doubled'],
+  ...['a commit that hangs', 'a commit without a response', 'a process killed', 'a process frozen past a deadline'],
   ...['a second attempt', 'two PINs at once', 'a link opened', 'a tap on a link', 'a completion that was repeated'],
-  ...['00', '91', '96'].map((code) => `completion answered ${code}`),
-  ...['00', '10', '51', '55', '57', '68', '70', '75', '77', '91', '94', '96'].map((code) => `request answered ${code}`),
-  ...REVERSAL_FORMS.map((form) => `request answered ${form}`),
-  ...['00', '06', '12', '21', '25', '57', '77', '91', '94', '96'].map((code) => `reversal answered ${code}`),
+  ...['00', '91', '96'].map((code) => `completion got ${code}`),
+  ...['00', '10', '51', '55', '57', '68', '70', '75', '77', '91', '94', '96'].map((code) => `request got ${code}`),
+  ...REVERSAL_FORMS.map((form) => `request got ${form}`),
+  ...['00', '06', '12', '21', '25', '57', '77', '91', '94', '96'].map((code) => `reversal got ${code}`),
   ...['request', 'reversal'].flatMap((kind) =>
     ['other amount', 'no RRN', 'other terminal', 'bad MAC', 'other MTI', 'undecodable', 'without a code'].map(
-      (flaw) => `${kind} answered ${flaw}`,
+      (flaw) => `${kind} got ${flaw}`,
     ),
   ),
 ];

@@ -187,7 +187,7 @@ class History {
     const other = this.#processes[Math.floor(this.#random.next() * this.#processes.length)];
     if (!other?.isAlive) return;
     const isSuccessor = other.name.charAt(0) === request.processName.charAt(0);
-    this.#seen.add(isSuccessor ? 'an answer after a restart' : 'an answer to another worker');
+    this.#seen.add(isSuccessor ? 'a response after a restart' : 'a response to another worker');
     other.line.take(request, response, statement);
   }
 

@@ -153,7 +153,7 @@ export class History {
     const announcement = keyChange.announcement(wrapped, { stan: '900000', sentAtMs: 0 }, this.config);
     const key: SwitchKey = {
       ...{ use, name: made.kcv, announcement, announcedAtMs: this.nowMs() },
-      ...{ isAnswered: false, mayStayUnknown: false, validUntilMs: Number.POSITIVE_INFINITY },
+      ...{ hasResponded: false, mayStayUnknown: false, validUntilMs: Number.POSITIVE_INFINITY },
     };
     this.keysOfSwitch.keys.push(key);
     this.log.push(`announce ${use} ${key.name} to ${worker.name}`);
@@ -203,8 +203,8 @@ export class History {
   #arrive(responses: readonly Response[]): void {
     for (const { worker, epoch, key, code } of responses) {
       if (worker.epoch !== epoch) continue; // lost with its connection
-      this.log.push(`answer ${code} to ${key.use} ${key.name}`);
-      this.keysOfSwitch.takeAnswer(key, code);
+      this.log.push(`response ${code} to ${key.use} ${key.name}`);
+      this.keysOfSwitch.takeResponse(key, code);
     }
   }
 
@@ -306,7 +306,7 @@ export class Worker {
       this.exchange = new KeyExchange({
         ...shared,
         ...{ keys, config, keyChange },
-        isAccepted: (answer) => type1.isNetworkAccepted(answer),
+        isAccepted: (response) => type1.isNetworkAccepted(response),
         nextStamp: () => ({ stan: '000001', sentAtMs: 0 }),
         log: { info: () => {}, warn: () => {} },
         times: { followEveryMs: 2_000_000_000, exchangeMs: 150 },
@@ -388,11 +388,11 @@ export class Worker {
         const use = keyChange.readUse(request)!;
         history.log.push(`request ${use} by ${this.name}`);
         if (history.isSwitchRefusing || (history.isWild && history.happens(0.2)))
-          return keyChange.answer(request, '91');
+          return keyChange.response(request, '91');
         const live = history.workers.filter(({ isDead, exchange }) => !isDead && exchange);
         const to = history.isWild && history.happens(0.3) ? history.oneOf(live) : this;
         setTimeout(() => void (to.isDead || history.announce(use, to)), 1);
-        return keyChange.answer(request, '00');
+        return keyChange.response(request, '00');
       },
     };
   }
@@ -432,13 +432,13 @@ export class Worker {
     const { exchange, epoch } = this;
     const life = this.#life;
     if (!exchange) return;
-    const { responseCode, whenAnswered } = await exchange.takeAnnouncement(announcement, this.#line);
+    const { responseCode, whenResponded } = await exchange.takeAnnouncement(announcement, this.#line);
     await this.step(life);
     if (responseCode === undefined) return;
     const isSent = this.epoch === epoch;
     if (isSent && key) this.history.send({ worker: this, epoch, key, code: responseCode });
     await this.step(life);
-    whenAnswered?.(isSent);
+    whenResponded?.(isSent);
   }
 
   async sendPin(): Promise<void> {

@@ -11,14 +11,14 @@ export interface SwitchKey {
   readonly name: string;
   readonly announcement: IsoMessage | undefined;
   readonly announcedAtMs: number;
-  isAnswered: boolean;
+  hasResponded: boolean;
   /** The process that would know of its lost response is dead: only bad MACs can tell. */
   mayStayUnknown: boolean;
   validUntilMs: number;
 }
 
 /** Which of two keys that are announced at one moment the switch considers the later one. */
-export type Order = 'byAnnouncement' | 'byAnswer';
+export type Order = 'byAnnouncement' | 'byResponse';
 
 export interface Habits {
   readonly order: Order;
@@ -36,7 +36,7 @@ export class KeysOfSwitch {
   readonly #nowMs: () => number;
   readonly keys: SwitchKey[] = USES.map((use) => ({
     ...{ use, name: 'configured', announcement: undefined, announcedAtMs: 0 },
-    ...{ isAnswered: true, mayStayUnknown: false, validUntilMs: Number.POSITIVE_INFINITY },
+    ...{ hasResponded: true, mayStayUnknown: false, validUntilMs: Number.POSITIVE_INFINITY },
   }));
 
   constructor({ order, pinOverlapMs }: Habits, nowMs: () => number) {
@@ -45,23 +45,23 @@ export class KeysOfSwitch {
     this.#nowMs = nowMs;
   }
 
-  takeAnswer(key: SwitchKey, code: string): void {
-    if (key.isAnswered) return;
+  takeResponse(key: SwitchKey, code: string): void {
+    if (key.hasResponded) return;
     if (code !== '00') {
       key.validUntilMs = 0;
       return;
     }
-    key.isAnswered = true;
+    key.hasResponded = true;
     const others = this.keys.filter((other) => other !== key && other.use === key.use);
     const endsAtMs = this.#nowMs() + (key.use === 'pin' ? this.#pinOverlapMs : OVERLAP_MS);
     const isLatest =
-      this.#order === 'byAnswer' ||
-      !others.some((other) => other.isAnswered && other.announcedAtMs > key.announcedAtMs);
+      this.#order === 'byResponse' ||
+      !others.some((other) => other.hasResponded && other.announcedAtMs > key.announcedAtMs);
     const ending = isLatest
-      ? others.filter((other) => this.#order === 'byAnswer' || other.announcedAtMs < key.announcedAtMs)
+      ? others.filter((other) => this.#order === 'byResponse' || other.announcedAtMs < key.announcedAtMs)
       : [key];
     for (const each of ending) {
-      if (each === key || each.isAnswered || key.announcedAtMs - each.announcedAtMs > 5_000)
+      if (each === key || each.hasResponded || key.announcedAtMs - each.announcedAtMs > 5_000)
         each.validUntilMs = Math.min(each.validUntilMs, endsAtMs);
     }
   }
@@ -72,6 +72,6 @@ export class KeysOfSwitch {
 
   /** Whether the switch has learned that the gateway has this key: until then its own messages are under an older one. */
   knows(use: WorkingKeyUse, name: string): boolean {
-    return this.keys.some((key) => key.use === use && key.name === name && (key.isAnswered || key.mayStayUnknown));
+    return this.keys.some((key) => key.use === use && key.name === name && (key.hasResponded || key.mayStayUnknown));
   }
 }

@@ -1,5 +1,5 @@
 import { transmissionDateTime } from '../../src/kits/processor-kit/field-values.ts';
-import type { ReversalAnswer } from '../../src/kits/processor-kit/processor.ts';
+import type { ReversalResponse } from '../../src/kits/processor-kit/processor.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { isAwaitingPin } from '../../src/payments/model/pin.ts';
 import { ReversalState, type Transaction } from '../../src/payments/model/transaction.ts';
@@ -15,10 +15,10 @@ export function factsOf({ deadlineAtMs, ...row }: Row, request: Transaction, now
   const late = row.late.filter(isOfAttempt).map(({ facts }) => facts);
   const approved = late.find(({ kind }) => kind === 'approved');
   const attempts = row.reversals.filter(isOfAttempt);
-  const openUntilMs = attempts.filter(({ answer }) => answer === null).map((each) => each.deadlineAtMs);
+  const openUntilMs = attempts.filter(({ response }) => response === null).map((each) => each.deadlineAtMs);
   return {
     sinceDeadlineSeconds: (nowMs - (deadlineAtMs ?? 0)) / 1_000,
-    wasAnswered: request.responseCode !== null || late.some(({ responseCode }) => responseCode !== ''),
+    hasResponse: request.responseCode !== null || late.some(({ responseCode }) => responseCode !== ''),
     wasApprovedLate: approved !== undefined,
     lateAuthorizationCode: approved?.authorizationCode || null,
     completingSeconds: Math.max(0, (row.completingUntilMs ?? 0) - nowMs) / 1_000,
@@ -28,22 +28,25 @@ export function factsOf({ deadlineAtMs, ...row }: Row, request: Transaction, now
   };
 }
 
-const ACKNOWLEDGEMENTS: readonly (ReversalAnswer | null)[] = ['acknowledged', 'duplicate', 'unableToLocate'];
+const ACKNOWLEDGEMENTS: readonly (ReversalResponse | null)[] = ['acknowledged', 'duplicate', 'unableToLocate'];
 
 function sinceAcknowledgement(attempts: Row['reversals'], nowMs: number): number | null {
   const doubted = attempts.filter(
-    ({ answer, counts, confirms }) => ACKNOWLEDGEMENTS.includes(answer) && counts && !confirms,
+    ({ response, counts, confirms }) => ACKNOWLEDGEMENTS.includes(response) && counts && !confirms,
   );
-  return doubted.length === 0 ? null : (nowMs - Math.max(...doubted.map((each) => each.answeredAtMs ?? 0))) / 1_000;
+  return doubted.length === 0 ? null : (nowMs - Math.max(...doubted.map((each) => each.respondedAtMs ?? 0))) / 1_000;
 }
 
-export function findAnswered(rows: Rows, responses: readonly ResponseIdentity[]): (Transaction | undefined)[] {
+export function findRequestsOfResponses(
+  rows: Rows,
+  responses: readonly ResponseIdentity[],
+): (Transaction | undefined)[] {
   const requests = [...rows.values()].flatMap(({ transaction, superseded }) => [transaction, ...superseded]);
-  const answerable = requests.filter((request) => {
+  const openRequests = requests.filter((request) => {
     const isUncertain = request.reversalState !== ReversalState.none;
     return isUncertain || request.disposition === Disposition.Declined || isAwaitingPin(request) || request.attempt > 1;
   });
-  return namedBy(answerable, responses);
+  return namedBy(openRequests, responses);
 }
 
 /** What the last look finds. */
@@ -69,12 +72,12 @@ function namedBy(
 
 export function findReversals(rows: Rows, responses: readonly ResponseIdentity[]): (ReversalKey | undefined)[] {
   return responses.map((response) => {
-    const found = [...rows.values()].flatMap((row) => reversalsAnswered(row, response));
+    const found = [...rows.values()].flatMap((row) => reversalsOfResponse(row, response));
     return found.toSorted((one, other) => other.sentAtMs - one.sentAtMs)[0];
   });
 }
 
-function reversalsAnswered({ transaction, superseded, reversals }: Row, response: ResponseIdentity): ReversalKey[] {
+function reversalsOfResponse({ transaction, superseded, reversals }: Row, response: ResponseIdentity): ReversalKey[] {
   const { acquirerId, stan, tid, rrn, transmissionDateTime: sent } = response;
   return [transaction, ...superseded].flatMap((original) => {
     if (original.acquirerId !== acquirerId || original.tid !== tid) return [];

@@ -5,7 +5,7 @@ import type { SentReversal } from '../../src/payments/ports/store-ports.ts';
 /** A row with what the database adds to it. */
 export interface Row {
   transaction: Transaction;
-  answerByMs: number;
+  respondByMs: number;
   deadlineAtMs: number | null;
   /** Until then a completion of it may be in transit. */
   completingUntilMs?: number | null;
@@ -23,7 +23,7 @@ export interface Row {
 export type SentRow = SentReversal & {
   readonly attempt: number;
   readonly deadlineAtMs: number;
-  readonly answeredAtMs?: number;
+  readonly respondedAtMs?: number;
 };
 
 export interface Job {

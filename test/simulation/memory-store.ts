@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AuditEntry, JobRequest } from '../../src/payments/model/decision.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
-import { hasAnswer, isAwaitingPin, NO_PIN } from '../../src/payments/model/pin.ts';
+import { hasResponse, isAwaitingPin, NO_PIN } from '../../src/payments/model/pin.ts';
 import { isInDoubt, keepsAmount } from '../../src/payments/model/review.ts';
 import { MUST_NOT_REST, type StatusId } from '../../src/payments/model/status.ts';
 import { OUTCOME_GRACE_SECONDS } from '../../src/payments/model/time-limits.ts';
@@ -27,7 +27,7 @@ import type {
   ReversalRecord,
   ReversalStep,
 } from '../../src/payments/ports/store-ports.ts';
-import { dependsOnReview, factsOf, findAnswered, findApproved, findReversals } from './memory-reads.ts';
+import { dependsOnReview, factsOf, findApproved, findRequestsOfResponses, findReversals } from './memory-reads.ts';
 import type { Job, Row } from './memory-rows.ts';
 
 /** The database's own clock. */
@@ -49,7 +49,7 @@ export type Sabotage =
   | 'gives STANs out twice';
 
 /** As limited in src/store/transactions/late-responses.ts. */
-const MAX_ANSWERS = 8;
+const MAX_RESPONSES = 8;
 
 /**
  * What the database commits, each commit at once: the same guards as in src/store, on a Map. Reads and writes take no
@@ -120,7 +120,7 @@ export class MemoryStore {
   submit({ transaction, fromStatus, auditEntries, enqueue, remove }: NewSubmission): boolean {
     const row = this.rowAt(transaction, fromStatus);
     const deadlineAtMs = this.#time.nowMs + (transaction.deadlineSeconds ?? 0) * 1_000;
-    if (!row || hasAnswer(row.transaction) || row.answerByMs < deadlineAtMs) return false;
+    if (!row || hasResponse(row.transaction) || row.respondByMs < deadlineAtMs) return false;
     const { status, routeId, tid, mid, stan, rrn, sentAtMs, deadlineSeconds, overdueJob, sealedCard } = transaction;
     const submission = { status, routeId, tid, mid, stan, rrn, sentAtMs, deadlineSeconds, overdueJob, sealedCard };
     Object.assign(row, { transaction: { ...row.transaction, ...submission }, deadlineAtMs });
@@ -136,7 +136,7 @@ export class MemoryStore {
         ? this.rows.get(transaction.id)
         : this.rowAt(transaction, transaction.status);
     if (!row) return false;
-    if (hasAnswer(row.transaction) && this.sabotage !== 'no outcome guard') return false;
+    if (hasResponse(row.transaction) && this.sabotage !== 'no outcome guard') return false;
     const isPast =
       row.deadlineAtMs === null ? isOverdue : this.#time.nowMs >= row.deadlineAtMs + OUTCOME_GRACE_SECONDS * 1_000;
     if (isPast !== isOverdue && this.sabotage !== 'no outcome guard') return false;
@@ -192,7 +192,7 @@ export class MemoryStore {
     return true;
   }
 
-  recordAnswer({ status, fromStatus, auditEntries, overdueJob, ...key }: PhoneResponseRecord): void {
+  recordResponse({ status, fromStatus, auditEntries, overdueJob, ...key }: PhoneResponseRecord): void {
     const row = this.rowAt(key, fromStatus);
     if (row) {
       row.transaction = { ...row.transaction, status };
@@ -226,10 +226,10 @@ export class MemoryStore {
     if (record.kind === 'sent') {
       const { kind: _, deadlineSeconds, processorId: __, ...sent } = record;
       const deadlineAtMs = this.#time.nowMs + deadlineSeconds * 1_000;
-      row.reversals.push({ ...sent, attempt, deadlineAtMs, counts: true, answer: null });
+      row.reversals.push({ ...sent, attempt, deadlineAtMs, counts: true, response: null });
     } else if (at >= 0 && record.kind === 'unsent') row.reversals.splice(at, 1);
-    else if (at >= 0 && record.kind === 'answered')
-      row.reversals[at] = { ...row.reversals[at]!, answer: record.answer, answeredAtMs: this.#time.nowMs };
+    else if (at >= 0 && record.kind === 'responded')
+      row.reversals[at] = { ...row.reversals[at]!, response: record.response, respondedAtMs: this.#time.nowMs };
   }
 
   recordLate({ transaction, late, rearm, isContradiction = false, nowMs }: LateRecord): LateRecordOutcome {
@@ -237,7 +237,7 @@ export class MemoryStore {
     const { attempt, disposition, pinState } = transaction;
     if (!row || !request || request.disposition !== disposition || request.pinState !== pinState) return 'moved';
     const known = row.late.filter((each) => each.attempt === attempt && each.facts.kind === late.kind);
-    if (known.some(({ facts }) => isDeepStrictEqual(facts, late)) || known.length >= MAX_ANSWERS) return 'known';
+    if (known.some(({ facts }) => isDeepStrictEqual(facts, late)) || known.length >= MAX_RESPONSES) return 'known';
     row.late.push({ attempt, facts: late });
     const at = new Date(nowMs).toISOString();
     const entry = { late: late.kind, responseCode: late.responseCode, at };
@@ -301,8 +301,8 @@ export class MemoryStore {
     return factsOf(this.rows.get(request.id)!, request, this.#time.nowMs);
   }
 
-  findAnswered(responses: readonly ResponseIdentity[]): (Transaction | undefined)[] {
-    return findAnswered(this.rows, responses);
+  findRequestsOfResponses(responses: readonly ResponseIdentity[]): (Transaction | undefined)[] {
+    return findRequestsOfResponses(this.rows, responses);
   }
 
   findApproved(responses: readonly ResponseIdentity[]): (Transaction | undefined)[] {
@@ -360,12 +360,12 @@ export class MemoryStore {
     return seconds === null ? null : this.#time.nowMs + seconds * 1_000;
   }
 
-  #timesOf({ transaction: planned, answerBySeconds, pinSeconds }: NewAttempt) {
+  #timesOf({ transaction: planned, respondBySeconds, pinSeconds }: NewAttempt) {
     const transaction = { ...planned, pinExpiresAtMs: this.#pinExpiry(pinSeconds) };
     const { deadlineSeconds } = transaction;
     const { nowMs } = this.#time;
     const deadlineAtMs = deadlineSeconds === null ? null : nowMs + deadlineSeconds * 1_000;
-    return { transaction, deadlineAtMs, answerByMs: nowMs + answerBySeconds * 1_000 };
+    return { transaction, deadlineAtMs, respondByMs: nowMs + respondBySeconds * 1_000 };
   }
 
   rowAt({ id, attempt }: Pick<Transaction, 'id' | 'attempt'>, status: StatusId): Row | undefined {

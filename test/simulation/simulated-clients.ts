@@ -58,13 +58,13 @@ export class SimulatedClients {
     const { time, random } = this.#parts;
     let request = asks;
     for (let tries = 0; tries < 5; tries++) {
-      const answer = await this.#ask((deps) => createUseCases(deps).taps.submit(principal, request));
-      if (answer?.disposition === Disposition.UnableToGoOnline) {
+      const response = await this.#ask((deps) => createUseCases(deps).taps.submit(principal, request));
+      if (response?.disposition === Disposition.UnableToGoOnline) {
         request = { ...request, paymentCardData: `tap again ${tries}` };
-      } else if (answer && isAwaitingPin(answer)) {
-        await this.#enterPins(answer, request, principal);
+      } else if (response && isAwaitingPin(response)) {
+        await this.#enterPins(response, request, principal);
         return;
-      } else if (answer && random.next() < 0.8) return;
+      } else if (response && random.next() < 0.8) return;
       await time.pass(500 + random.next() * 20_000);
     }
   }
@@ -77,13 +77,13 @@ export class SimulatedClients {
       const enter = (pin: string) =>
         this.#ask((deps) => createUseCases(deps).pins.submit(principal, awaiting.id, pinRequest(tap, pin)));
       const isTwice = random.next() < 0.2;
-      const answers = await Promise.all([enter(`${tries}1`), ...(isTwice ? [enter(`${tries}2`)] : [])]);
+      const responses = await Promise.all([enter(`${tries}1`), ...(isTwice ? [enter(`${tries}2`)] : [])]);
       if (isTwice) onSeen('two PINs at once');
-      if (answers.some((answer) => answer && !isAwaitingPin(answer))) return;
+      if (responses.some((response) => response && !isAwaitingPin(response))) return;
     }
   }
 
-  /** Refunds sales, in part or completely; repeats an unanswered request at another process. */
+  /** Refunds sales, in part or completely; repeats a request without a response at another process. */
   async merchant(): Promise<void> {
     const { random } = this.#parts;
     const sales = this.#approvedSales();
@@ -140,16 +140,16 @@ export class SimulatedClients {
     const deps = anyWorld();
     if (!deps) return undefined;
     const failed = (error: unknown) => void onError(error);
-    const answer = await Promise.race([use(deps).catch(failed), time.pass(PATIENCE_MS)]);
-    if (!answer) return undefined;
+    const response = await Promise.race([use(deps).catch(failed), time.pass(PATIENCE_MS)]);
+    if (!response) return undefined;
     const isFlushed = random.next() < 0.9;
-    createUseCases(deps).outcomes.recordAnswer(answer, isFlushed);
+    createUseCases(deps).outcomes.recordResponse(response, isFlushed);
     if (!isFlushed) return undefined;
-    const { id: transactionId, attempt } = answer;
-    const disposition = answer.disposition === null ? null : dispositionName(answer.disposition);
+    const { id: transactionId, attempt } = response;
+    const disposition = response.disposition === null ? null : dispositionName(response.disposition);
     this.reported.push({ transactionId, attempt, disposition });
     tell(`the client of ${transactionId} gets ${disposition ?? 'a request for the PIN'}`);
-    return answer;
+    return response;
   }
 }
 

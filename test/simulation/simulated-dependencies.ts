@@ -101,8 +101,9 @@ function storeOf(effects: Effects, store: MemoryStore, links: MemoryLinks): Tran
     expirePin: (expiry) => effects.commit('expirePin', () => store.expirePin(expiry)),
     submit: (submission) => effects.commit('submit', () => store.submit(submission)),
     recordDecision: (decision) => effects.commit('decision', () => store.recordDecision(decision)),
-    recordOverdueAnswer: (answer) => effects.commit('recordOverdueAnswer', () => store.recordAnswer(answer)),
-    recordAnswer: (answer) => void effects.commit('recordAnswer', () => store.recordAnswer(answer)).catch(() => {}),
+    recordOverdueResponse: (response) => effects.commit('recordOverdueResponse', () => store.recordResponse(response)),
+    recordResponse: (response) =>
+      void effects.commit('recordResponse', () => store.recordResponse(response)).catch(() => {}),
     stepReversal: (step) => effects.commit('stepReversal', () => store.stepReversal(step)),
     recordLate: (record) => effects.commit('recordLate', () => store.recordLate(record)),
     areUsed: () => Promise.resolve(false),
@@ -112,7 +113,8 @@ function storeOf(effects: Effects, store: MemoryStore, links: MemoryLinks): Tran
     findHandover: () => Promise.resolve(undefined),
     findOriginalFacts: (transaction) => effects.read('findOriginalFacts', () => store.findOriginalFacts(transaction)),
     findRequest: (key) => effects.read('findRequest', () => store.findRequest(key)),
-    findAnswered: (responses) => effects.read('findAnswered', () => store.findAnswered(responses)),
+    findRequestsOfResponses: (responses) =>
+      effects.read('findRequestsOfResponses', () => store.findRequestsOfResponses(responses)),
     findApproved: (responses) => effects.read('findApproved', () => store.findApproved(responses)),
     findReversals: (responses) => effects.read('findReversals', () => store.findReversals(responses)),
   };

@@ -1,11 +1,16 @@
 import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
 import type { PinData } from '../../src/kits/processor-kit/processor.ts';
 import type { TransactionKey } from '../../src/payments/model/transaction.ts';
-import type { SendTiming, Switch, SwitchAnswer, SwitchSlot, TakenStan } from '../../src/payments/ports/switch-ports.ts';
+import type {
+  SendTiming,
+  Switch,
+  SwitchResponse,
+  SwitchSlot,
+  TakenStan,
+} from '../../src/payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../../src/payments/ports/transaction-dependencies.ts';
 import { createUseCases } from '../../src/payments/use-cases.ts';
 import { PROFILE } from './simulated-tenant.ts';
-import { isReversalForm, responseTo, type SwitchResponse } from './switch/answers.ts';
 import {
   completionMessage,
   type DialectRequest,
@@ -13,10 +18,11 @@ import {
   prepareRefund,
   prepareSale,
   readOutcome,
-  readReversalAnswer,
+  readReversalResponse,
   reversalMessage,
   unmatchedOf,
 } from './switch/dialect.ts';
+import { type CodedResponse, isReversalForm, responseTo } from './switch/responses.ts';
 import type { SentRequest } from './switch/sent-request.ts';
 import { hear, type Statement } from './switch/statements.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -49,7 +55,7 @@ interface Outgoing {
 
 type Hears = (statement: Statement) => void;
 
-/** Whether a purchase was answered does not matter while its outcome is not stored: then it is reversed. */
+/** Whether a purchase received a response does not matter while its outcome is not stored: then it is reversed. */
 const hearAtOnce: Hears = (statement) => {
   statement.isUnheard = false;
 };
@@ -71,24 +77,24 @@ export class SimulatedLine {
   }
 
   /** A response arrives at this process: for the request that waits for it, or as an unmatched one. */
-  take(request: SentRequest, response: SwitchResponse, statement: Statement): void {
+  take(request: SentRequest, response: CodedResponse, statement: Statement): void {
     if (!this.#parts.isAlive()) return;
     const message = responseTo(request.message, response);
-    const answered = this.#requestAnswered(request, response, message);
-    const end = answered && this.#waiting.get(answered);
+    const responded = this.#requestOfResponse(request, response, message);
+    const end = responded && this.#waiting.get(responded);
     // An unreadable message has no known request, unless it names one that waits.
     if (end) end(message, statement);
     // A statement that only the waiting reversal could have heard is not heard by a lookup of others.
-    else if (message) this.#lookUp(message, answered === request ? statement : { ...statement }, STRAYS_AGAIN_MS);
+    else if (message) this.#lookUp(message, responded === request ? statement : { ...statement }, STRAYS_AGAIN_MS);
   }
 
   /**
    * A response is matched with its request by the class of its MTI, STAN, terminal and DE7; without DE7, on one
    * connection.
    */
-  #requestAnswered(
+  #requestOfResponse(
     request: SentRequest,
-    { flaw }: SwitchResponse,
+    { flaw }: CodedResponse,
     message: IsoMessage | undefined,
   ): SentRequest | undefined {
     if (flaw === 'other terminal') return undefined;
@@ -142,7 +148,7 @@ export class SimulatedLine {
       },
       reverse: (reversal, timing, about) => {
         const sent = { kind: 'reversal', about, reversalAttempt: reversal.attempt, connectionId, hears } as const;
-        return this.#ask({ ...sent, message: reversalMessage(reversal) }, timing, readReversalAnswer);
+        return this.#ask({ ...sent, message: reversalMessage(reversal) }, timing, readReversalResponse);
       },
       complete: (completion, timing, about) => {
         const sent = { kind: 'completion', about, reversalAttempt: 0, connectionId, hears } as const;
@@ -157,25 +163,25 @@ export class SimulatedLine {
     outgoing: Outgoing,
     { deadlineAtMs, sendByAtMs }: SendTiming,
     read: (response: IsoMessage) => Value | undefined,
-  ): Promise<SwitchAnswer<Value>> {
+  ): Promise<SwitchResponse<Value>> {
     const { time, switches, moment } = this.#parts;
     const { connectionId } = outgoing;
     await moment();
     const isCut = connectionId !== this.connectionId;
     if (isCut || time.nowMs > sendByAtMs || switches.chance(0.03))
       return { connectionId, kind: 'failed', written: false, reason: 'down' };
-    const answered = this.#write(outgoing, deadlineAtMs, read);
+    const responded = this.#write(outgoing, deadlineAtMs, read);
     await moment(); // the bytes were sent
-    const answer = await answered;
+    const response = await responded;
     await moment(); // the response has arrived
-    return answer;
+    return response;
   }
 
   #write<Value>(
     { message, kind, about, reversalAttempt, connectionId, hears }: Outgoing,
     deadlineAtMs: number,
     read: (response: IsoMessage) => Value | undefined,
-  ): Promise<SwitchAnswer<Value>> {
+  ): Promise<SwitchResponse<Value>> {
     const { time, switches, name } = this.#parts;
     const request: SentRequest = {
       number: switches.requests.length + 1,
@@ -190,14 +196,14 @@ export class SimulatedLine {
       isTaken: false,
     };
     return new Promise((resolve) => {
-      const end = (answer: SwitchAnswer<Value>) => {
+      const end = (response: SwitchResponse<Value>) => {
         this.#waiting.delete(request);
-        resolve(answer);
+        resolve(response);
       };
       this.#waiting.set(request, (response, statement) => {
         hears(statement);
         const value = response && read(response);
-        end(value === undefined ? { connectionId, kind: 'garbled' } : { connectionId, kind: 'answered', value });
+        end(value === undefined ? { connectionId, kind: 'garbled' } : { connectionId, kind: 'responded', value });
       });
       time.at(deadlineAtMs, () => end({ connectionId, kind: 'failed', written: true, reason: 'deadline' }));
       switches.send(request);

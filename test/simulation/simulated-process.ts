@@ -224,8 +224,8 @@ export class SimulatedProcess implements Effects {
       throw new StoreUnavailable(false);
     }
     const isLost = switches.chance(0.01);
-    if (isLost) onSeen('a commit without an answer');
-    if (isLost) tell(`${this.name}: ${what} is not answered`);
+    if (isLost) onSeen('a commit without a response');
+    if (isLost) tell(`${this.name}: ${what} receives no response`);
     if (isLost && random.next() < 0.5) throw new StoreUnavailable(true);
     const result = write();
     tell(`${this.name}: ${what} ${String(result)}`);

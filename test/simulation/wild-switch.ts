@@ -1,7 +1,7 @@
 import type { Random } from '../../src/tools/simulator/faults.ts';
 import { DEADLINE_MS } from './simulated-tenant.ts';
-import { isAmbiguous, ORDINARY_FLAWS, REVERSAL_FORMS, type SwitchResponse } from './switch/answers.ts';
 import { Ledger } from './switch/ledger.ts';
+import { type CodedResponse, isAmbiguous, ORDINARY_FLAWS, REVERSAL_FORMS } from './switch/responses.ts';
 import {
   LONGEST_TRANSIT_MS,
   LONGEST_TRANSIT_OF_COMPLETION_MS,
@@ -30,7 +30,7 @@ const TEMPERS: readonly Temper[] = [
 const REQUEST_CODES = ['00', '00', '51', '91', '96', '55', '57', '75', '94', '77', '09', '68', '70', ''];
 const REVERSAL_CODES = ['00', '00', '25', '21', '57', '12', '06', '91', '96', '94', '77', ''];
 
-/** The latest time for a response to a request that was answered long ago. */
+/** The latest time for another response to a request that has had one for long. */
 const LATEST_ECHO_MS = 120_000;
 
 export interface Observer {
@@ -41,7 +41,7 @@ export interface Observer {
 }
 
 /** Delivers a response to any process that may receive it. */
-export type Deliver = (request: SentRequest, response: SwitchResponse, statement: Statement) => void;
+export type Deliver = (request: SentRequest, response: CodedResponse, statement: Statement) => void;
 
 /**
  * A switch that violates the protocol: it may respond to any earlier request with anything, any number of times, or not
@@ -108,13 +108,13 @@ export class WildSwitch {
     if (works) this.#workOn(request);
     this.#tell(`${nameOf(request)} has come, ${request.key} is ${this.ledger.stateOf(request.key)}`);
     if (this.chance(0.1)) {
-      this.#onSeen('an answer lost');
+      this.#onSeen('a response lost');
       return;
     }
     const truth = works ? this.#truthAbout(request, before) : this.#excuseFor(request);
     this.#sayLater(request, this.chance(this.#temper.wild) ? this.#anything(request) : truth, this.#latencyMs());
     while (this.chance(this.#temper.late)) {
-      this.#onSeen('an answer doubled');
+      this.#onSeen('a response doubled');
       const response = this.chance(0.5) ? truth : this.#anything(request);
       this.#sayLater(request, response, this.#random.next() * LATEST_ECHO_MS);
     }
@@ -134,7 +134,7 @@ export class WildSwitch {
   }
 
   /** The truth about a processed request. */
-  #truthAbout({ kind, key, message }: SentRequest, before: string): SwitchResponse {
+  #truthAbout({ kind, key, message }: SentRequest, before: string): CodedResponse {
     if (kind === 'completion') return { code: '00' };
     if (kind !== 'reversal') {
       const { state, amountMinor, bookedMinor } = this.ledger.bookings.get(key)!;
@@ -149,7 +149,7 @@ export class WildSwitch {
     return { code: this.isCalm && !this.#isStrict ? '00' : this.#pick(['00', '57', '94', '12']) };
   }
 
-  #excuseFor({ kind }: SentRequest): SwitchResponse {
+  #excuseFor({ kind }: SentRequest): CodedResponse {
     return {
       code: this.#pick(
         kind === 'reversal' || kind === 'completion' ? ['57', '12', '06', '91', '96'] : ['91', '96', '51', '06'],
@@ -157,7 +157,7 @@ export class WildSwitch {
     };
   }
 
-  #anything({ kind, message }: SentRequest): SwitchResponse {
+  #anything({ kind, message }: SentRequest): CodedResponse {
     const isForMoney = kind === 'sale' || kind === 'refund';
     if (isForMoney && this.chance(0.1)) return { code: this.#pick(REVERSAL_CODES), flaw: this.#pick(REVERSAL_FORMS) };
     const code = this.#pick(isForMoney ? REQUEST_CODES : REVERSAL_CODES);
@@ -166,22 +166,20 @@ export class WildSwitch {
     return isPartial ? { code: '10', amountMinor: Math.ceil(Number(message.amount) / 2) } : { code };
   }
 
-  #sayLater(request: SentRequest, response: SwitchResponse, afterMs: number): void {
+  #sayLater(request: SentRequest, response: CodedResponse, afterMs: number): void {
     this.#time.after(afterMs, () => {
       // Until a process has received it.
       const about = (isAmbiguous(response) && this.#reversalBehind(request)) || request;
       const statement = { ...statementOf(about, response, this.ledger, this.#time.nowMs), isUnheard: true };
       this.statements.push(statement);
       const how = response.flaw ? ` with ${response.flaw}` : '';
-      this.#tell(
-        `${nameOf(request)}, ${statement.stateThen}, is answered ${response.code}${how} (${statement.meaning})`,
-      );
-      this.#onSeen(`${statement.about} answered ${response.flaw ?? (response.code || 'without a code')}`);
+      this.#tell(`${nameOf(request)}, ${statement.stateThen}, is got ${response.code}${how} (${statement.meaning})`);
+      this.#onSeen(`${statement.about} got ${response.flaw ?? (response.code || 'without a code')}`);
       this.#deliver(request, response, statement);
     });
   }
 
-  /** The reversal of a request that may be answered on its connection now. */
+  /** The reversal of a request that may receive a response on its connection now. */
   #reversalBehind({ key, connectionId }: SentRequest): SentRequest | undefined {
     return this.requests.findLast(
       (sent) =>

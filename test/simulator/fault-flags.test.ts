@@ -64,7 +64,7 @@ test('a declined tap books nothing', async () => {
 test('responses have the configured latency', async () => {
   await start({}, 1, '30ms');
   const { result } = await acquirer.tap(10_00);
-  expect(result.kind === 'answered' && result.roundTripMs).toBeGreaterThanOrEqual(29);
+  expect(result.kind === 'responded' && result.roundTripMs).toBeGreaterThanOrEqual(29);
 });
 
 test('one seed repeats the same faults, another gives different ones', async () => {

@@ -48,7 +48,7 @@ test('a sale after sign-off is refused again', async () => {
   expect(await line.next()).toMatchObject({ responseCode: '91' });
 });
 
-test('a sale without a mandatory field is answered with 30, and the field is named', async () => {
+test('a sale without a mandatory field receives 30, and the field is named', async () => {
   await signedOn();
   line.write(line.frame({ ...sale(), posDataCode: undefined, currency: undefined }));
   expect(await line.next()).toMatchObject({ mti: '0210', responseCode: '30', stan: '000002' });
@@ -65,7 +65,7 @@ test('a sale without a mandatory field is answered with 30, and the field is nam
 test.each([
   ['2', '4111111111111111', '4111x11111111111'],
   ['4', '000000001234', '00000000123x'],
-])('a bad field %s is answered with 30, with the fields that pair the response', async (_number, value, bad) => {
+])('a bad field %s receives 30, with the fields that pair the response', async (_number, value, bad) => {
   await signedOn();
   const { track2: _, ...request } = sale();
   const frame = Buffer.from(line.frame({ ...request, pan: '4111111111111111', amount: '000000001234' }));
@@ -75,7 +75,7 @@ test.each([
   expect(await line.next()).toMatchObject({ mti: '0210', responseCode: '30', transmissionDateTime, stan, tid });
 });
 
-test('a truncated message is answered with 30 as far as it could be read, and reported without its bytes', async () => {
+test('a truncated message receives 30 as far as it could be read, and is reported without its bytes', async () => {
   await signedOn();
   const frame = line.frame({ ...sale(), switchData: undefined });
   const cut = frame.slice(0, -4);
@@ -86,20 +86,20 @@ test('a truncated message is answered with 30 as far as it could be read, and re
   expect(JSON.stringify(events)).not.toContain('411111');
 });
 
-test('a message of an unknown type is answered with 12', async () => {
+test('a message of an unknown type receives 12', async () => {
   await signedOn();
   line.write(line.frame({ ...sale(), mti: '0300' }));
   expect(await line.next()).toMatchObject({ mti: '0310', responseCode: '12' });
 });
 
-test('requests split at every byte are answered like complete ones', async () => {
+test('requests split at every byte receive the same responses as complete ones', async () => {
   await signedOn();
   const frame = line.frame(sale());
   await line.writePieces(Array.from(frame, (_, at) => frame.subarray(at, at + 1)));
   expect(await line.next()).toMatchObject({ mti: '0210', stan: '000002' });
 });
 
-test('many requests in one segment are all answered, in order', async () => {
+test('many requests in one segment all receive a response, in order', async () => {
   await signedOn();
   const stans = Array.from({ length: 500 }, (_, index) => String(index + 1_000).padStart(6, '0'));
   line.write(Buffer.concat(stans.map((stan) => line.frame(sale(stan)))));

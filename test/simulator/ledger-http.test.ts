@@ -24,8 +24,8 @@ afterEach(async () => {
 });
 
 async function ask(path: string): Promise<IncomingMessage> {
-  const [answer] = await once(get({ port: (server.address() as AddressInfo).port, path }), 'response');
-  return answer;
+  const [response] = await once(get({ port: (server.address() as AddressInfo).port, path }), 'response');
+  return response;
 }
 
 test('a ledger larger than the connection’s buffers arrives complete, and leaves no listeners on its response', async () => {
@@ -41,8 +41,8 @@ test('a ledger larger than the connection’s buffers arrives complete, and leav
 });
 
 test('a client that disconnects ends the response', async () => {
-  const answer = await ask('/ledger');
-  await once(answer, 'data');
-  answer.destroy();
+  const response = await ask('/ledger');
+  await once(response, 'data');
+  response.destroy();
   await eventually(() => expect(responses[0]!.destroyed).toBe(true));
 });

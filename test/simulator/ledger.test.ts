@@ -21,7 +21,7 @@ test('a reversal of something unknown is recorded separately', () => {
   expect(ledger.orphans).toHaveLength(2);
 });
 
-test('an unanswered reversal moves no money', () => {
+test('a reversal without a response moves no money', () => {
   const ledger = new Ledger();
   ledger.approve(sale, { deafFor: 2 });
   expect(ledger.reverse('type-1', sale.key, 'T1', 5)).toBe('ignored');

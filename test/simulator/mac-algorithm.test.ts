@@ -46,7 +46,7 @@ describe('a switch whose configuration names the algorithm of its MACs', () => {
   test('refuses the MAC of another algorithm with the same key', async () => {
     const index = MAC_ALGORITHM_NAMES.indexOf('x9.19');
     const { result } = await connect(index, { macAlgorithm: 'tdes-cbc-mac', signOn: false }).tap(10_00);
-    expect(result).toMatchObject({ kind: 'answered', response: { responseCode: '30' } });
+    expect(result).toMatchObject({ kind: 'responded', response: { responseCode: '30' } });
   });
 });
 

@@ -45,8 +45,8 @@ const stanOf = (n: number) => String(n + 1).padStart(6, '0');
 
 /** Sends each response on a connection that stays open. */
 function send(reaction: Reaction): void {
-  for (const { answer, onSent } of [reaction, ...(reaction.more ?? [])]) {
-    if (answer === undefined) continue;
+  for (const { response, onSent } of [reaction, ...(reaction.more ?? [])]) {
+    if (response === undefined) continue;
     onSent?.(false);
     onSent?.(true);
   }

@@ -11,7 +11,7 @@ import { SimulatedSwitch } from '../../src/tools/simulator/simulated-switch.ts';
 
 /**
  * The pages of the types list what the switch checks, in which order, with which code. Here each request has a fault and
- * all later ones, so that the answer shows the order.
+ * all later ones, so that the response shows the order.
  */
 const CODES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'type-1': { format: '30', unknown: '12', unsigned: '91', found: '00', lost: '25', duplicate: '94', network: '00' },
@@ -37,10 +37,10 @@ describe.each(types)('$name', (processor: Processor) => {
   const network = (kind: 'signOn' | 'echo') => processor.networkRequest(kind, stamp, config)!;
   let bank: SimulatedSwitch;
 
-  /** DE39 of the answer. */
-  async function answerTo(request: IsoMessage): Promise<unknown> {
-    const { answer } = await bank.react(request, session);
-    return processor.simulate(request, answer!).responseCode;
+  /** DE39 of the response. */
+  async function responseTo(request: IsoMessage): Promise<unknown> {
+    const { response } = await bank.react(request, session);
+    return processor.simulate(request, response!).responseCode;
   }
 
   const broken = (request: IsoMessage): IsoMessage => ({ ...request, currency: undefined, amount: undefined });
@@ -59,27 +59,27 @@ describe.each(types)('$name', (processor: Processor) => {
     const mti = `${sale().mti.charAt(0)}300`;
     const withBadMac = { ...broken(sale()), mti };
     recordMacVerdict(withBadMac, 'bad');
-    expect(await answerTo(withBadMac)).toBe(codes.format);
-    expect(await answerTo({ ...broken(sale()), mti })).toBe(codes.unknown);
-    expect(await answerTo(broken(sale()))).toBe(codes.format);
-    expect(await answerTo(sale())).toBe(codes.unsigned);
+    expect(await responseTo(withBadMac)).toBe(codes.format);
+    expect(await responseTo({ ...broken(sale()), mti })).toBe(codes.unknown);
+    expect(await responseTo(broken(sale()))).toBe(codes.format);
+    expect(await responseTo(sale())).toBe(codes.unsigned);
     const reversal = processor.reversal(
       { ...stamp, original: processor.originalData(sale()), reason: 'timeout', attempt: 1, stan: stanOfReversal() },
       config,
     );
-    expect(await answerTo(reversal)).toBe(codes.unsigned);
+    expect(await responseTo(reversal)).toBe(codes.unsigned);
   });
 
-  test('answers network messages before the sign-on', async () => {
-    expect(await answerTo(network('echo'))).toBe(codes.network);
+  test('responds to network messages before the sign-on', async () => {
+    expect(await responseTo(network('echo'))).toBe(codes.network);
     const [field] = Object.entries(network('echo')).find(([, value]) => value === processor.profile.network.echo)!;
-    expect(await answerTo({ ...network('echo'), [field]: '9'.repeat(processor.profile.network.echo.length) })).toBe(
+    expect(await responseTo({ ...network('echo'), [field]: '9'.repeat(processor.profile.network.echo.length) })).toBe(
       codes.unknown,
     );
     const [stan] = Object.entries(network('signOn')).find(([, value]) => value === stamp.stan)!;
-    expect(await answerTo({ ...network('signOn'), [stan]: undefined })).toBe(codes.format);
+    expect(await responseTo({ ...network('signOn'), [stan]: undefined })).toBe(codes.format);
     expect(session.isSignedOn).toBe(false);
-    expect(await answerTo(network('signOn'))).toBe(codes.network);
+    expect(await responseTo(network('signOn'))).toBe(codes.network);
     expect(session.isSignedOn).toBe(true);
   });
 
@@ -89,11 +89,11 @@ describe.each(types)('$name', (processor: Processor) => {
       { ...stamp, original: processor.originalData(sale()), reason: 'timeout', attempt: 1, stan: stanOfReversal() },
       config,
     );
-    expect(await answerTo(reversal)).toBe(codes.lost);
-    expect(await answerTo(sale())).toMatch(/^0+$/);
-    expect(await answerTo(sale())).toBe(codes.duplicate);
-    expect(await answerTo(reversal)).toBe(codes.found);
-    expect(await answerTo(reversal)).toBe(codes.found);
+    expect(await responseTo(reversal)).toBe(codes.lost);
+    expect(await responseTo(sale())).toMatch(/^0+$/);
+    expect(await responseTo(sale())).toBe(codes.duplicate);
+    expect(await responseTo(reversal)).toBe(codes.found);
+    expect(await responseTo(reversal)).toBe(codes.found);
   });
 
   test('has these codes on its page', () => {
@@ -120,9 +120,9 @@ describe.each(types)('$name', (processor: Processor) => {
 
   test('is approved by a response with nothing but the fields that must be equal, and DE39', () => {
     const request = sale();
-    const answered = processor.simulate(request, { responseCode: '00' });
+    const responded = processor.simulate(request, { responseCode: '00' });
     const needed = ['mti', 'responseCode', ...processor.profile.echoed];
-    const response = Object.fromEntries(needed.map((name) => [name, answered[name]])) as IsoMessage;
+    const response = Object.fromEntries(needed.map((name) => [name, responded[name]])) as IsoMessage;
     expect(processor.readOutcome(response, request)).toMatchObject({ kind: 'approved' });
   });
 });

@@ -5,7 +5,7 @@ import type1993 from '../../processors/type-1993/index.ts';
 import { toHex } from '../../src/codecs/bytes/hex.ts';
 import { maskerOf } from '../../src/codecs/iso8583/masker.ts';
 import { testPurchase } from '../../src/kits/processor-kit/conformance/subject.ts';
-import type { Processor, SimulatedAnswer, SwitchConfig } from '../../src/kits/processor-kit/index.ts';
+import type { Processor, SimulatedResponse, SwitchConfig } from '../../src/kits/processor-kit/index.ts';
 import { Replay, readRecording } from '../../src/tools/simulator/scenarios.ts';
 import { type Simulator, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { Acquirer } from './support.ts';
@@ -27,7 +27,7 @@ const withoutMacs = (processor: Processor): SwitchConfig => ({
 });
 
 /** A line as `tapwire processor record` prints it. */
-function line(processor: Processor, amountMinor: number, answer: SimulatedAnswer | null, tookMs = 0): string {
+function line(processor: Processor, amountMinor: number, simulated: SimulatedResponse | null, tookMs = 0): string {
   const config = withoutMacs(processor);
   const codec = processor.codec(config);
   const masked = (message: Parameters<typeof codec.encode>[0]) => {
@@ -36,8 +36,8 @@ function line(processor: Processor, amountMinor: number, answer: SimulatedAnswer
     return toHex(maskerOf(codec.spec ?? processor.spec).mask(bytes, 0, end)!);
   };
   const request = processor.authorization(testPurchase({ amount: amountOf(amountMinor) }), config);
-  const response = answer && masked(processor.simulate(request, answer));
-  return JSON.stringify({ type: processor.type, request: masked(request), response, tookMs, outcome: 'answered' });
+  const response = simulated && masked(processor.simulate(request, simulated));
+  return JSON.stringify({ type: processor.type, request: masked(request), response, tookMs, outcome: 'responded' });
 }
 
 async function open(processor: Processor, lines: readonly string[], cards: object[] = []) {
@@ -68,7 +68,7 @@ describe.each(TYPES)('recorded traffic of $type, masked', (processor) => {
     expect(codes).toEqual(['approved 00', 'declined 51', 'approved 00', 'declined 54', 'declined 54']);
   });
 
-  test('answers an amount that was not recorded with the recorded answers in turn', async () => {
+  test('responds to an amount that was not recorded with the recorded responses in turn', async () => {
     const opened = await open(processor, [
       line(processor, 10_00, { responseCode: '51' }),
       line(processor, 20_00, { responseCode: '54' }),
@@ -84,7 +84,7 @@ describe.each(TYPES)('recorded traffic of $type, masked', (processor) => {
       line(processor, 20_00, { responseCode: '00', authorizationCode: '123456' }, 400),
     ]);
     expect((await opened.tap(10_00, 300)).result).toMatchObject({ kind: 'failed', reason: 'deadline', written: true });
-    expect((await opened.tap(20_00, 60_000)).result).toMatchObject({ kind: 'answered' });
+    expect((await opened.tap(20_00, 60_000)).result).toMatchObject({ kind: 'responded' });
     expect((await opened.tap(20_00, 100)).result).toMatchObject({ kind: 'failed', reason: 'deadline' });
   });
 
@@ -127,9 +127,9 @@ test('more lines than an hour of traffic are refused', () => {
 });
 
 test('a replay has nothing for a kind that was not recorded', () => {
-  const answers = readRecording(line(TYPES[0]!, 10_00, null), TYPES[0]!, withoutMacs(TYPES[0]!));
+  const responses = readRecording(line(TYPES[0]!, 10_00, null), TYPES[0]!, withoutMacs(TYPES[0]!));
   const asked = { kind: 'refund', amountMinor: 10_00, currencyNumeric: '710' } as never;
-  expect(new Replay(answers).next(asked)).toBeUndefined();
+  expect(new Replay(responses).next(asked)).toBeUndefined();
 });
 
 test('a card that acts like an amount gets the scenario of that amount for each payment', async () => {

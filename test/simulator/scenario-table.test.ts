@@ -5,14 +5,14 @@ import { scenarioOf } from '../../src/tools/simulator/scenarios.ts';
 const README = readFileSync(new URL('../../processors/README.md', import.meta.url), 'utf8');
 
 /** The amounts in the first column of the table of scenarios. */
-const AMOUNTS = [...README.matchAll(/^\| (.+) \| (?:approves|requests|answers)/gm)].flatMap((row) =>
+const AMOUNTS = [...README.matchAll(/^\| (.+) \| (?:approves|requests|responds)/gm)].flatMap((row) =>
   row[1]!.split(', '),
 );
 
 /** Whether the amount means more than "the last two digits are the response code". */
 function isSpecific(amountMinor: number): boolean {
   const scenario = scenarioOf(amountMinor);
-  return scenario.kind !== 'answer' || scenario.responseCode !== String(amountMinor % 100).padStart(2, '0');
+  return scenario.kind !== 'response' || scenario.responseCode !== String(amountMinor % 100).padStart(2, '0');
 }
 
 test('each behaviour selected by the last two digits has a row in processors/README.md, and nothing else has one', () => {

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { scenarioOf } from '../../src/tools/simulator/scenarios.ts';
 
 test.each([
-  [10_00, { kind: 'answer', responseCode: '00' }],
-  [0, { kind: 'answer', responseCode: '00' }],
-  [10_51, { kind: 'answer', responseCode: '51' }],
-  [10_91, { kind: 'answer', responseCode: '91' }],
-  [10_05, { kind: 'answer', responseCode: '05' }],
+  [10_00, { kind: 'response', responseCode: '00' }],
+  [0, { kind: 'response', responseCode: '00' }],
+  [10_51, { kind: 'response', responseCode: '51' }],
+  [10_91, { kind: 'response', responseCode: '91' }],
+  [10_05, { kind: 'response', responseCode: '05' }],
   [50_05, { kind: 'pin' }],
   [7_65, { kind: 'pin' }],
   [7_69, { kind: 'silence' }],
@@ -28,7 +28,7 @@ test.each([
 });
 
 test('a specific amount has priority over its last two digits, which keep their meaning for other amounts', () => {
-  expect(scenarioOf(11_10)).toEqual({ kind: 'answer', responseCode: '10' });
-  expect(scenarioOf(51_05)).toEqual({ kind: 'answer', responseCode: '05' });
-  expect(scenarioOf(504_00)).toEqual({ kind: 'answer', responseCode: '00' });
+  expect(scenarioOf(11_10)).toEqual({ kind: 'response', responseCode: '10' });
+  expect(scenarioOf(51_05)).toEqual({ kind: 'response', responseCode: '05' });
+  expect(scenarioOf(504_00)).toEqual({ kind: 'response', responseCode: '00' });
 });

@@ -59,7 +59,7 @@ describe('a tap through a pool, by amount', () => {
     expect(outcome).toMatchObject({ kind: 'pinRequired', responseCode: '70' });
   });
 
-  test('x.69 is not answered, and what it booked is reversed', async () => {
+  test('x.69 receives no response, and what it booked is reversed', async () => {
     const { request, result } = await acquirer.tap(12_69, 100);
     expect(result).toMatchObject({ kind: 'failed', written: true, reason: 'deadline' });
     expect(simulator.ledger.totals().approved).toBe(1);
@@ -73,13 +73,13 @@ describe('a tap through a pool, by amount', () => {
     expect(await acquirer.nextUnmatched()).toMatchObject({ kind: 'late', response: { responseCode: '00' } });
   });
 
-  test('10.10 is answered after its delay', async () => {
+  test('10.10 receives its response after its delay', async () => {
     const { outcome, result } = await acquirer.tap(10_10);
     expect(outcome).toMatchObject({ kind: 'approved' });
-    expect(result.kind === 'answered' && result.roundTripMs).toBeGreaterThan(90);
+    expect(result.kind === 'responded' && result.roundTripMs).toBeGreaterThan(90);
   });
 
-  test('x.97 answers with a frame that is not a message: the connection remains, the tap times out', async () => {
+  test('x.97 responds with a frame that is not a message: the connection remains, the tap times out', async () => {
     const { result } = await acquirer.tap(12_97, 100);
     expect(result).toMatchObject({ kind: 'failed', written: true, reason: 'deadline' });
     expect((await acquirer.tap(10_00)).outcome).toMatchObject({ kind: 'approved' });
@@ -93,13 +93,13 @@ describe('a tap through a pool, by amount', () => {
     expect((await acquirer.tap(10_00)).outcome).toMatchObject({ kind: 'approved' });
   });
 
-  test('x.99 is answered twice: one response counts', async () => {
+  test('x.99 receives a response twice: one response counts', async () => {
     expect((await acquirer.tap(12_99)).outcome).toMatchObject({ kind: 'approved' });
     expect(await acquirer.nextUnmatched()).toMatchObject({ kind: 'duplicate' });
     expect(simulator.ledger.totals().approved).toBe(1);
   });
 
-  test('x.89 is approved, and its first two reversals are not answered', async () => {
+  test('x.89 is approved, and its first two reversals receive no response', async () => {
     const { request, outcome } = await acquirer.tap(12_89);
     expect(outcome).toMatchObject({ kind: 'approved' });
     expect(await acquirer.reverse(request, 1, 50)).toBe('failed');
@@ -108,14 +108,14 @@ describe('a tap through a pool, by amount', () => {
     expect(await ledger()).toMatchObject({ entries: [{ state: 'reversed', reversals: 3 }] });
   });
 
-  test('x.88 is answered with another amount, which is not an approval', async () => {
+  test('x.88 is response with another amount, which is not an approval', async () => {
     expect((await acquirer.tap(12_88)).outcome).toMatchObject({
       kind: 'unknown',
       why: 'amount differs from the request',
     });
   });
 
-  test('x.87 is answered with another STAN, which matches nothing', async () => {
+  test('x.87 receives a response with another STAN, which matches nothing', async () => {
     const { result } = await acquirer.tap(12_87, 100);
     expect(result).toMatchObject({ kind: 'failed', reason: 'deadline' });
     expect(await acquirer.nextUnmatched()).toMatchObject({ kind: 'unknown' });
@@ -139,7 +139,7 @@ describe('a tap through a pool, by amount', () => {
   });
 });
 
-test('a reversal of something unknown is answered with 25 and recorded in the ledger', async () => {
+test('a reversal of something unknown receives 25 and is recorded in the ledger', async () => {
   const { request } = await acquirer.tap(12_51);
   expect(await acquirer.reverse(request)).toBe('unableToLocate');
   expect(await ledger()).toMatchObject({ totals: { orphanReversals: 1 } });
@@ -177,7 +177,7 @@ test('the switch initiates requests: an echo and a cut-over are accepted on ever
 test('the settlement date is that of the switch: the next day from its cut-over on', async () => {
   const settled = async () => {
     const { result } = await acquirer.tap(10_00);
-    return result.kind === 'answered' ? String(result.response.settlementDate) : result.kind;
+    return result.kind === 'responded' ? String(result.response.settlementDate) : result.kind;
   };
   const before = await settled();
   await simulator.ask('cutOver');

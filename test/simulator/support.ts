@@ -64,7 +64,7 @@ export class Acquirer {
       ),
       deadlineMs,
     );
-    return result.kind === 'answered' ? processor.readReversalAnswer(result.response) : result.kind;
+    return result.kind === 'responded' ? processor.readReversalResponse(result.response) : result.kind;
   }
 
   /** The next unmatched response, or the last one if there was one already. */
@@ -84,12 +84,12 @@ export class Acquirer {
     }
     await this.#codec.seal?.(request);
     const result = await slot.request(request, { deadlineAtMs: performance.now() + deadlineMs });
-    if (result.kind === 'answered') await (this.#keys?.isTrusted(result.response) ?? judgeMac(result.response));
+    if (result.kind === 'responded') await (this.#keys?.isTrusted(result.response) ?? judgeMac(result.response));
     return result;
   }
 
   #outcomeOf(result: RequestResult<IsoMessage>, request: IsoMessage): Outcome | undefined {
-    return result.kind === 'answered' ? this.processor.readOutcome(result.response, request) : undefined;
+    return result.kind === 'responded' ? this.processor.readOutcome(result.response, request) : undefined;
   }
 
   #nextStan(): string {

@@ -18,7 +18,7 @@ describe.each(['bitmap', 'xml'] as const)('a simulated switch configured for 127
     await simulator.close();
   });
 
-  test.each(['bitmap', 'xml'] as const)('approves a tap with %s and answers in that form', async (iccForm) => {
+  test.each(['bitmap', 'xml'] as const)('approves a tap with %s and responds in that form', async (iccForm) => {
     const addresses = [{ host: '127.0.0.1', port: simulator.ports[0]! }];
     const acquirer = new Acquirer(type1, { ...type1.exampleConfig, addresses, iccForm } as never);
     acquirers.push(acquirer);

@@ -67,7 +67,7 @@ test('a request with a MAC of another key is refused with 30, and books nothing'
   const stranger = new Acquirer(type2, { ...config(simulator.ports[0]!), signOn: false }, strangers);
   const { result } = await stranger.tap(10_00);
   stranger.pool.destroy();
-  expect(result).toMatchObject({ kind: 'answered', response: { responseCode: '30' } });
+  expect(result).toMatchObject({ kind: 'responded', response: { responseCode: '30' } });
   expect(events).toEqual([{ event: 'refused', processor: 'type-2', responseCode: '30', reason: 'MAC bad' }]);
   expect(simulator.ledger.totals().approved).toBe(0);
 });

@@ -33,10 +33,10 @@ export function consoleClient(installation: () => Installation) {
 
   async function logIn(owner: { acquirerId: number; integratorId?: number }, role: Role): Promise<ConsoleSession> {
     const { username } = await savePortalUser(installation().database, owner, role);
-    const answer = await post('/ops/session', { username, password: PASSWORD });
-    expect(answer.status).toBe(200);
-    const { csrfToken } = (await answer.json()) as { csrfToken: string };
-    return { cookie: answer.headers.get('set-cookie')!.split(';')[0]!, csrf: csrfToken, username };
+    const response = await post('/ops/session', { username, password: PASSWORD });
+    expect(response.status).toBe(200);
+    const { csrfToken } = (await response.json()) as { csrfToken: string };
+    return { cookie: response.headers.get('set-cookie')!.split(';')[0]!, csrf: csrfToken, username };
   }
 
   const data = (session: ConsoleSession, path: string, body: object) =>
@@ -44,9 +44,9 @@ export function consoleClient(installation: () => Installation) {
 
   /** A page of the list of transactions. */
   const list = async (session: ConsoleSession, filter: object, page: object = {}) => {
-    const answer = await data(session, 'transactions', { filter, ...page });
-    expect(answer.status).toBe(200);
-    return (await answer.json()) as ListPage;
+    const response = await data(session, 'transactions', { filter, ...page });
+    expect(response.status).toBe(200);
+    return (await response.json()) as ListPage;
   };
 
   const search = async (session: ConsoleSession, query: string) => {
@@ -66,10 +66,10 @@ export function consoleClient(installation: () => Installation) {
   /** The first frame that matches. */
   async function frame(session: ConsoleSession, fits: (frame: Frame) => boolean): Promise<Frame> {
     const ending = new AbortController();
-    const answer = await call('/ops/stream', { headers: { cookie: session.cookie }, signal: ending.signal });
-    expect(answer.headers.get('content-type')).toContain('text/event-stream');
+    const response = await call('/ops/stream', { headers: { cookie: session.cookie }, signal: ending.signal });
+    expect(response.headers.get('content-type')).toContain('text/event-stream');
     try {
-      for await (const each of framesOf(answer.body!)) if (fits(each)) return each;
+      for await (const each of framesOf(response.body!)) if (fits(each)) return each;
     } finally {
       ending.abort();
     }

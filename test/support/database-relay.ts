@@ -79,7 +79,7 @@ export class DatabaseRelay {
     return chosen.length;
   }
 
-  /** All connections go silent, and new ones are accepted and never answered, until `speak`. */
+  /** All connections go silent, and new ones are accepted without any response, until `speak`. */
   goSilent(): void {
     this.#isMute = true;
     this.silence();

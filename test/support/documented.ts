@@ -15,8 +15,8 @@ interface Exchange {
   /** Text of a body. */
   readonly sent: string | undefined;
   readonly status: number;
-  readonly answerHeaders: Headers;
-  readonly answer: unknown;
+  readonly responseHeaders: Headers;
+  readonly response: unknown;
 }
 
 interface Reference {
@@ -38,7 +38,7 @@ function expectDocumented(exchange: Exchange): void {
   reference ??= readReference();
   const operation = operationFor(reference, exchange);
   if (operation === undefined) return;
-  const fault = faultOfAnswer(reference, operation, exchange) ?? faultOfRequest(reference, operation, exchange);
+  const fault = faultOfResponse(reference, operation, exchange) ?? faultOfRequest(reference, operation, exchange);
   if (fault) throw new Error(`not as documented: ${operation.method} ${operation.path} ${exchange.status}: ${fault}`);
 }
 
@@ -53,8 +53,8 @@ export const documentedFetch: typeof fetch = async (input, init = {}) => {
     headers: new Headers(init.headers),
     sent: typeof init.body === 'string' ? init.body : undefined,
     status: response.status,
-    answerHeaders: response.headers,
-    answer: isJson && text !== '' ? JSON.parse(text) : text,
+    responseHeaders: response.headers,
+    response: isJson && text !== '' ? JSON.parse(text) : text,
   });
   return response;
 };
@@ -87,17 +87,17 @@ function operationFor({ operations }: Reference, { method, url }: Exchange): Nam
   return found.find(({ operation }) => operation.method === method)?.operation;
 }
 
-function faultOfAnswer({ fitsClosed }: Reference, operation: NamedOperation, exchange: Exchange): string | undefined {
-  const { status, answer, answerHeaders } = exchange;
-  const response = operation.responses[status];
-  if (response === undefined) return `the status is not listed: ${JSON.stringify(answer).slice(0, 300)}`;
+function faultOfResponse({ fitsClosed }: Reference, operation: NamedOperation, exchange: Exchange): string | undefined {
+  const { status, response, responseHeaders } = exchange;
+  const documented = operation.responses[status];
+  if (documented === undefined) return `the status is not listed: ${JSON.stringify(response).slice(0, 300)}`;
   for (const name of ['x-correlation-id', 'traceparent', 'api-version'])
-    if (!answerHeaders.has(name)) return `there is no ${name}`;
-  const type = answerHeaders.get('content-type')?.split(';')[0];
-  if (response.content === undefined) return answer === '' ? undefined : 'there is a body';
-  const content = type === undefined ? undefined : response.content[type];
+    if (!responseHeaders.has(name)) return `there is no ${name}`;
+  const type = responseHeaders.get('content-type')?.split(';')[0];
+  if (documented.content === undefined) return response === '' ? undefined : 'there is a body';
+  const content = type === undefined ? undefined : documented.content[type];
   if (content === undefined) return `${type} is not listed`;
-  return fitsClosed(content.schema, answer);
+  return fitsClosed(content.schema, response);
 }
 
 /** A refused request may have contained anything. */

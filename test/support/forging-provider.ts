@@ -12,14 +12,14 @@ export interface Forgery {
   readonly signedBy?: 'own' | 'stranger' | 'none' | 'hmac';
   /** Of the discovery document. */
   readonly metadata?: object;
-  /** Replaces an answer, to one that is wrong or never ends. */
-  readonly answer?: (path: string, request: IncomingMessage, response: ServerResponse) => boolean;
+  /** Replaces a response, to one that is wrong or never ends. */
+  readonly respond?: (path: string, request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
 const CLIENT_SECRET = 'a client secret of at least 32 bytes!';
 export const FORGED_CLIENT = { id: 'console', secret: CLIENT_SECRET };
 
-/** A provider that answers as a test wants: for what a correct provider never sends. */
+/** A provider that responds as a test wants: for what a correct provider never sends. */
 export async function startForgingProvider() {
   const [own, stranger] = await Promise.all([generateKeyPair('RS256'), generateKeyPair('RS256')]);
   const jwk = { ...(await exportJWK(own.publicKey)), kid: 'own', alg: 'RS256', use: 'sig' };
@@ -48,8 +48,8 @@ export async function startForgingProvider() {
 
   server.on('request', async (request, response) => {
     const path = new URL(request.url!, url).pathname;
-    if (forgery.answer?.(path, request, response)) return;
-    const answers: Record<string, () => unknown> = {
+    if (forgery.respond?.(path, request, response)) return;
+    const responses: Record<string, () => unknown> = {
       '/.well-known/openid-configuration': () => ({
         issuer: url,
         authorization_endpoint: `${url}/authorize`,
@@ -61,7 +61,7 @@ export async function startForgingProvider() {
       '/token': async () => ({ access_token: 'x', token_type: 'Bearer', id_token: await idToken() }),
       '/userinfo': () => ({ sub: 'sipho', groups: ['ops'] }),
     };
-    const body = JSON.stringify((await answers[path]?.()) ?? {});
+    const body = JSON.stringify((await responses[path]?.()) ?? {});
     response.writeHead(200, { 'content-type': 'application/json' }).end(body);
   });
 

@@ -49,15 +49,15 @@ export class IdentityProvider {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const redirectUrls: string[] = [];
     const own = new IdentityProvider(url, server, redirectUrls);
-    let provider: { readonly at: string; readonly answer: ReturnType<Provider['callback']>; readonly of: Provider };
+    let provider: { readonly at: string; readonly respond: ReturnType<Provider['callback']>; readonly of: Provider };
     server.on('request', (request, response) => {
       // Gateways choose their ports after the provider has started, so it is made again for each new address.
       if (provider?.at !== redirectUrls.join()) {
         const of = new Provider(url, configurationOf(own, redirectUrls));
-        provider = { at: redirectUrls.join(), of, answer: of.callback() };
+        provider = { at: redirectUrls.join(), of, respond: of.callback() };
       }
       if (request.url!.startsWith('/interaction/')) void interact(provider.of, own.person, request, response);
-      else provider.answer(request, response);
+      else provider.respond(request, response);
     });
     return own;
   }

@@ -19,10 +19,10 @@ import { demoKeysOf } from '../../src/tools/simulator/demo-hsm.ts';
 import type { LedgerEntry } from '../../src/tools/simulator/ledger.ts';
 import type { Manners } from '../../src/tools/simulator/manners/manners.ts';
 import { type Simulator, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
-import { outcomeOf } from './answers.ts';
 import { documentedFetch } from './documented.ts';
 import { eventually } from './eventually.ts';
 import { type LogLine, logTo } from './log-lines.ts';
+import { outcomeOf } from './responses.ts';
 import { type MerchantName, saveTenants, type Tenants } from './tenants.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 
@@ -35,7 +35,7 @@ export interface InstallationOptions {
   readonly profile?: SwitchConfig['profile'];
   /** Other differences from the type's example configuration. */
   readonly config?: Partial<SwitchConfig>;
-  /** Scales the times of the switch's scenarios: 10.10 answers after 10 s times this factor. */
+  /** Scales the times of the switch's scenarios: 10.10 responds after 10 s times this factor. */
   readonly timeScale?: number;
   /** How many connections the switch accepts at a time; default: any number. */
   readonly maxSessions?: number;
@@ -258,8 +258,8 @@ export class Installation {
    * it again.
    */
   async startOutage(url = this.url): Promise<void> {
-    const answer = outcomeOf(await this.phone().tap({ amount: '503.00', currency: 'ZAR' }));
-    if (answer.type !== 'Approved') throw new Error(`the tap that starts an outage is ${answer.type}`);
+    const response = outcomeOf(await this.phone().tap({ amount: '503.00', currency: 'ZAR' }));
+    if (response.type !== 'Approved') throw new Error(`the tap that starts an outage is ${response.type}`);
     await eventually(async () => {
       if ((await this.switchStats(url)).ready > 0) throw new Error('a connection to the switch still exists');
     });

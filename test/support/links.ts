@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Webhook } from '../../schemas/webhook.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
-import { Phone, type PhoneAnswer, type PhoneTap } from '../../src/tools/phone/phone.ts';
+import { Phone, type PhoneResponse, type PhoneTap } from '../../src/tools/phone/phone.ts';
 import type { Receiver } from '../webhooks/receiver.ts';
 import { eventually } from './eventually.ts';
 import type { Installation } from './installation.ts';
-import { type RawAnswer, request } from './requests.ts';
+import { type RawResponse, request } from './requests.ts';
 import { MERCHANTS, type MerchantName } from './tenants.ts';
 
 /** A valid request to create a link. */
@@ -41,7 +41,7 @@ export async function post(
   path: string,
   body: unknown,
   headers?: Readonly<Record<string, string | undefined>>,
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   const credential = headers ?? { 'x-api-key': await installation.apiKey() };
   return request(installation.url, path, {
     method: 'POST',
@@ -65,7 +65,7 @@ export async function createLink(
 ): Promise<HandedLink> {
   const sent = linkBody('coffee', changes);
   const { status, body } = await post(installation, path, sent);
-  if (status !== 200) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
+  if (status !== 200) throw new Error(`got ${status}: ${JSON.stringify(body)}`);
   const { paymentReference } = sent as { paymentReference: string };
   const made = body as { url?: string; reference?: string; id?: string; token?: string };
   const token = made.token ?? new URL(made.url!).hash.slice(1);
@@ -86,7 +86,7 @@ export class AppPhone extends Phone {
   }
 
   /** Taps with the values of the link, unless others are given. */
-  pay(tap: Partial<PhoneTap> = {}): Promise<PhoneAnswer> {
+  pay(tap: Partial<PhoneTap> = {}): Promise<PhoneResponse> {
     const { paymentReference: merchantReference } = this.#link;
     return this.tap({ amount: '10.00', currency: 'ZAR', merchantReference, ...tap });
   }
@@ -122,7 +122,7 @@ export function acknowledgeTap(
   { token }: HandedLink,
   id: string,
   device: string,
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   const headers = { authorization: `Bearer ${token}`, 'x-device-installation-id': device };
   return request(url, `/transactions/${id}/acknowledge`, { method: 'POST', headers });
 }

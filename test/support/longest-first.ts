@@ -8,7 +8,7 @@ export const LONG_FILES: readonly string[] = [
   'flow/reversals.test.ts',
   'flow/database-gone.test.ts',
   'flow/late-responses.test.ts',
-  'flow/void-answers.test.ts',
+  'flow/void-responses.test.ts',
   'flow/pin-refused.test.ts',
   'webhooks/flow/recovery.test.ts',
   'flow/scenarios.test.ts',

@@ -1,6 +1,6 @@
 import type { OnlineAuthorization } from '../../schemas/mobile-transaction.ts';
-import type { Phone, PhoneAnswer, PhoneTap, PinSubmission, TapReading } from '../../src/tools/phone/phone.ts';
-import { outcomeOf } from './answers.ts';
+import type { Phone, PhoneResponse, PhoneTap, PinSubmission, TapReading } from '../../src/tools/phone/phone.ts';
+import { outcomeOf } from './responses.ts';
 
 /** The PIN of every simulated card. */
 export const RIGHT_PIN = '12345';
@@ -10,7 +10,7 @@ export const WRONG_PIN = '99999';
 export interface AskedForPin {
   readonly id: string;
   readonly pinToken: string;
-  readonly answer: OnlineAuthorization;
+  readonly response: OnlineAuthorization;
   readonly reading: TapReading;
 }
 
@@ -21,22 +21,26 @@ export async function tapForPin(phone: Phone, tap: Partial<PhoneTap> = {}): Prom
 }
 
 /** The values of a response that requires a PIN, or another PIN. @throws if it does not */
-export function askedFor(reading: TapReading, phoneAnswer: PhoneAnswer): AskedForPin {
-  const answer = outcomeOf(phoneAnswer);
-  if (answer.pinToken === undefined) throw new Error(`no PIN is required: ${JSON.stringify(answer)}`);
-  return { id: answer.serviceReference, pinToken: answer.pinToken, answer, reading };
+export function askedFor(reading: TapReading, phoneResponse: PhoneResponse): AskedForPin {
+  const response = outcomeOf(phoneResponse);
+  if (response.pinToken === undefined) throw new Error(`no PIN is required: ${JSON.stringify(response)}`);
+  return { id: response.serviceReference, pinToken: response.pinToken, response, reading };
 }
 
 /** The request that submits a PIN. */
 export async function sealPin(
   phone: Phone,
-  { id: transactionId, pinToken, reading }: Omit<AskedForPin, 'answer'>,
+  { id: transactionId, pinToken, reading }: Omit<AskedForPin, 'response'>,
   pin: string = RIGHT_PIN,
 ): Promise<PinSubmission> {
   return { ...(await phone.sealReading(phone.enterPin(reading, pin))), transactionId, pinToken };
 }
 
 /** Enters a PIN and waits for the response. */
-export async function enterPin(phone: Phone, asked: Omit<AskedForPin, 'answer'>, pin?: string): Promise<PhoneAnswer> {
+export async function enterPin(
+  phone: Phone,
+  asked: Omit<AskedForPin, 'response'>,
+  pin?: string,
+): Promise<PhoneResponse> {
   return phone.submitPin(await sealPin(phone, asked, pin));
 }

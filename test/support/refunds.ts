@@ -1,14 +1,14 @@
 import type { Database } from '../../src/store/postgres/open-database.ts';
-import { outcomeOf } from './answers.ts';
 import type { Installation } from './installation.ts';
-import { type RawAnswer, request } from './requests.ts';
-import { untilAnswered } from './transactions.ts';
+import { type RawResponse, request } from './requests.ts';
+import { outcomeOf } from './responses.ts';
+import { untilResponded } from './transactions.ts';
 
 /** Submits a tap that the switch approves; returns the id of the sale when it is at rest. */
 export async function sellApproved(installation: Installation, amount: string): Promise<string> {
   const { type, serviceReference } = outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR' }));
   if (type !== 'Approved') throw new Error(`${amount} was ${type}`);
-  await untilAnswered(installation.database, serviceReference);
+  await untilResponded(installation.database, serviceReference);
   return serviceReference;
 }
 
@@ -18,7 +18,7 @@ export async function refundSale(
   id: string,
   body: object,
   headers?: Readonly<Record<string, string>>,
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   const all = { 'content-type': 'application/json', ...(headers ?? { 'x-api-key': await installation.apiKey() }) };
   return request(installation.url, `/transactions/${id}/refund`, {
     method: 'POST',
@@ -32,7 +32,7 @@ export async function voidSale(
   installation: Installation,
   id: string,
   headers?: Readonly<Record<string, string>>,
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   const all = headers ?? { 'x-api-key': await installation.apiKey() };
   return request(installation.url, `/transactions/${id}/void`, { method: 'POST', headers: all });
 }

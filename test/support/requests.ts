@@ -1,5 +1,5 @@
 import type { TapRequest } from '../../src/payments/ports/switch-ports.ts';
-import type { Phone, PhoneAnswer } from '../../src/tools/phone/phone.ts';
+import type { Phone, PhoneResponse } from '../../src/tools/phone/phone.ts';
 import { documentedFetch } from './documented.ts';
 
 /** What a test changes in the request that a phone would send. */
@@ -11,7 +11,7 @@ export interface RequestChanges {
   readonly signal?: AbortSignal;
 }
 
-export interface RawAnswer extends PhoneAnswer {
+export interface RawResponse extends PhoneResponse {
   readonly headers: Headers;
 }
 
@@ -21,7 +21,7 @@ export async function postTap(
   phone: Phone,
   { merchantReference, generalCardData, paymentCardData }: TapRequest,
   { headers = {}, body = { merchantReference, generalCardData, paymentCardData }, signal }: RequestChanges = {},
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   const all = {
     authorization: `Bearer ${await phone.token()}`,
     'content-type': 'application/json',
@@ -39,7 +39,7 @@ export async function postTap(
 type Sent = Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string | undefined>> };
 
 /** Sends any request, and compares the exchange with the API description; undefined headers are left out. */
-export async function request(url: string, path: string, { headers = {}, ...init }: Sent = {}): Promise<RawAnswer> {
+export async function request(url: string, path: string, { headers = {}, ...init }: Sent = {}): Promise<RawResponse> {
   const startedAtMs = performance.now();
   const given = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined);
   const response = await documentedFetch(new URL(path, url), { ...init, headers: Object.fromEntries(given) });

@@ -2,7 +2,7 @@ import type { Database } from '../../src/store/postgres/open-database.ts';
 import type { ConsoleSession, consoleClient } from './console-client.ts';
 import type { ScriptedInstallation } from './scripted-installation.ts';
 import type { ReceivedRequest } from './scripted-switch.ts';
-import { untilAnswered } from './transactions.ts';
+import { untilResponded } from './transactions.ts';
 
 /** After 72 hours the time for attempts of a reversal is over. */
 export const LONGER_THAN_REVERSALS_SECONDS = 73 * 3_600;
@@ -23,7 +23,7 @@ export function reviewsIn(
   async function tapInReview(): Promise<InReview> {
     scene.scripted.hold('0200', '0420', '0421');
     const { id, sale } = await scene.tapInVain();
-    await untilAnswered(scene.installation.database, id);
+    await untilResponded(scene.installation.database, id);
     await scene.scripted.next('0420');
     await scene.letTimePass(id, LONGER_THAN_REVERSALS_SECONDS);
     const repeat = await scene.scripted.next('0421');

@@ -169,7 +169,7 @@ export class ScriptedInstallation {
     return eventually(async () => expect((await this.counters()).timedOut).toBe(count));
   }
 
-  /** The next repeat of a reversal, after the previous attempt was answered or has timed out. */
+  /** The next repeat of a reversal, after the previous attempt received a response or has timed out. */
   nextRepeat(id: string): Promise<ReceivedRequest> {
     return eventually(async () => {
       await this.letTimePass(id, A_WHILE_SECONDS);
@@ -177,8 +177,8 @@ export class ScriptedInstallation {
     });
   }
 
-  async answer(mti: string, responseCode: string): Promise<void> {
-    (await this.scripted.next(mti)).answer(withCode(responseCode));
+  async respond(mti: string, responseCode: string): Promise<void> {
+    (await this.scripted.next(mti)).respond(withCode(responseCode));
   }
 
   /** Seconds from the last event of a reversal, or from the deadline of the tap, to the job of an attempt. */
@@ -195,13 +195,13 @@ export class ScriptedInstallation {
   }
 }
 
-const COUNTERS = ['answered', 'timedOut', 'late', 'duplicates', 'unknown', 'dropped'] as const;
+const COUNTERS = ['responded', 'timedOut', 'late', 'duplicates', 'unknown', 'dropped'] as const;
 
 /** Requests with and without a response, and the responses for which no request waited. */
 export type SwitchCounters = Readonly<Record<(typeof COUNTERS)[number], number>>;
 
-function countersOf({ answered, timedOut, unmatchedResponses }: SwitchStats): SwitchCounters {
-  return { answered, timedOut, ...unmatchedResponses };
+function countersOf({ responded, timedOut, unmatchedResponses }: SwitchStats): SwitchCounters {
+  return { responded, timedOut, ...unmatchedResponses };
 }
 
 function eachCounter(count: (name: keyof SwitchCounters) => number): SwitchCounters {

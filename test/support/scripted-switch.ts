@@ -5,7 +5,12 @@ import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import type { MacKeys } from '../../src/kits/processor-kit/mac-rule.ts';
 import { messageCodec } from '../../src/kits/processor-kit/message-codec.ts';
-import type { MessageCodec, Processor, SimulatedAnswer, SwitchConfig } from '../../src/kits/processor-kit/processor.ts';
+import type {
+  MessageCodec,
+  Processor,
+  SimulatedResponse,
+  SwitchConfig,
+} from '../../src/kits/processor-kit/processor.ts';
 import { eventually } from './eventually.ts';
 import { frameOf } from './frame-of.ts';
 
@@ -15,14 +20,14 @@ export interface ScriptedLine {
   readonly socket: Socket;
 }
 
-/** A received request. A test answers it at any time, on any connection. */
+/** A received request. A test responds to it at any time, on any connection. */
 export interface ReceivedRequest {
   readonly message: IsoMessage;
   readonly line: ScriptedLine;
-  answer(answer?: Partial<SimulatedAnswer>, how?: AnswerManner): void;
+  respond(response?: Partial<SimulatedResponse>, how?: ResponseOptions): void;
 }
 
-export interface AnswerManner {
+export interface ResponseOptions {
   /** A connection other than the request's. */
   readonly on?: ScriptedLine | undefined;
   readonly isMacSpoilt?: boolean | undefined;
@@ -40,20 +45,20 @@ export interface ScriptedSwitchOptions {
   readonly macKeys?: MacKeys | undefined;
 }
 
-const APPROVED: SimulatedAnswer = { responseCode: '00', authorizationCode: '123456' };
+const APPROVED: SimulatedResponse = { responseCode: '00', authorizationCode: '123456' };
 
-/** A type 1 switch that a test controls message by message. Session messages are answered according to the protocol. */
+/** A type 1 switch that a test controls message by message. Session messages receive a response according to the protocol. */
 export class ScriptedSwitch {
   /** Every received authorization and reversal, in order. */
   readonly requests: ReceivedRequest[] = [];
   readonly signOns: ReceivedRequest[] = [];
   /** Responses to the switch's own requests. */
-  readonly answers: IsoMessage[] = [];
+  readonly responses: IsoMessage[] = [];
   readonly lines: ScriptedLine[] = [];
-  /** Whether it leaves session messages unanswered: connections are then open but never signed on. */
+  /** Whether it leaves session messages without a response: connections are then open but never signed on. */
   isDeaf = false;
   /** Called for each request; default: approves and acknowledges everything. */
-  onRequest: (request: ReceivedRequest) => void = (request) => request.answer();
+  onRequest: (request: ReceivedRequest) => void = (request) => request.respond();
   readonly #processor: Processor;
   readonly #codec: MessageCodec;
   readonly #server: Server;
@@ -98,10 +103,10 @@ export class ScriptedSwitch {
     return eventually(() => this.take(mti));
   }
 
-  /** From now on the test answers requests of these types; the switch approves or acknowledges all others. */
+  /** From now on the test responds to requests of these types; the switch approves or acknowledges all others. */
   hold(...mtis: string[]): void {
     this.onRequest = (request) => {
-      if (!mtis.includes(request.message.mti)) request.answer();
+      if (!mtis.includes(request.message.mti)) request.respond();
     };
   }
 
@@ -152,21 +157,25 @@ export class ScriptedSwitch {
     const request: ReceivedRequest = {
       message,
       line,
-      answer: (answer = {}, how = {}) => this.#answer(message, { ...APPROVED, ...answer }, { on: line, ...how }),
+      respond: (response = {}, how = {}) => this.#respond(message, { ...APPROVED, ...response }, { on: line, ...how }),
     };
     if (message.mti === '0800') {
       if (this.#processor.readRequest(message).network === 'signOn') this.signOns.push(request);
-      if (!this.isDeaf) request.answer({ authorizationCode: undefined });
+      if (!this.isDeaf) request.respond({ authorizationCode: undefined });
     } else if (message.mti === '0810') {
-      this.answers.push(message);
+      this.responses.push(message);
     } else {
       this.requests.push(request);
       this.onRequest(request);
     }
   }
 
-  #answer(request: IsoMessage, answer: SimulatedAnswer, { on, change, isMacSpoilt = false }: AnswerManner): void {
-    const response = this.#processor.simulate(request, answer);
+  #respond(
+    request: IsoMessage,
+    content: SimulatedResponse,
+    { on, change, isMacSpoilt = false }: ResponseOptions,
+  ): void {
+    const response = this.#processor.simulate(request, content);
     change?.(response);
     this.#write(on!, response, isMacSpoilt);
   }

@@ -24,7 +24,7 @@ export async function seedBooks(database: Database, rows: number): Promise<void>
     `insert into webhook_endpoints (acquirer_id, id, integrator_id, serves, url, sealed_secret, created_at)
      values (1, gen_random_uuid(), 10, 'taps', 'http://127.0.0.1/', '', now() - interval '1 month')`,
     `insert into transactions (acquirer_id, id, merchant_id, integrator_id, merchant_reference, attempt, status, disposition, type,
-       amount_minor, approved_minor, currency, device_installation_id, tid, route_id, stan, rrn, sent_at, answer_by, reversal_state,
+       amount_minor, approved_minor, currency, device_installation_id, tid, route_id, stan, rrn, sent_at, respond_by, reversal_state,
        created_at, updated_at)
      select 1, ${ID}, '1001', 10, concat('order-', n), 1, 8, ${DISPOSITION}, 1, 1000, case when n % 10 = 0 then null else 1000 end,
        'ZAR', 'device', ${TID}, 100, ${STAN}, concat('606010', ${STAN}), ${SENT_AT}, now(), case when n % 50 = 1 then 3 else 0 end,

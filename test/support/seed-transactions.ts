@@ -33,7 +33,7 @@ with n as (
   from generate_series($1::bigint, $2::bigint) i
 )
 insert into transactions (acquirer_id, id, merchant_id, integrator_id, merchant_reference, attempt, status, disposition, type,
-  amount_minor, currency, user_claim, device_installation_id, scheme, masked_pan, x_tid, tid, mid, route_id, stan, rrn, answer_by,
+  amount_minor, currency, user_claim, device_installation_id, scheme, masked_pan, x_tid, tid, mid, route_id, stan, rrn, respond_by,
   response_code, authorization_code, approved_minor, needs_review, created_at, updated_at, chip_tags)
 select 1, ${seededId('i')}, 'm' || merchant, 1 + merchant % $4::int, 'order-' || i, 1, 8, disposition, 1,
   100 + (i * 31) % 100000, 'ZAR', case when i % 3 = 0 then 'till-' || i % 7 end, 'device-' || i % 5000,

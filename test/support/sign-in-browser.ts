@@ -16,21 +16,21 @@ export class SignInBrowser {
   }
 
   async get(url: string): Promise<Response> {
-    const answer = await fetch(url, { redirect: 'manual', headers: { cookie: this.cookiesOf(url) } });
-    for (const cookie of answer.headers.getSetCookie()) {
+    const response = await fetch(url, { redirect: 'manual', headers: { cookie: this.cookiesOf(url) } });
+    for (const cookie of response.headers.getSetCookie()) {
       const [pair] = cookie.split(';');
       this.setCookie(url, pair!.slice(0, pair!.indexOf('=')), pair!.slice(pair!.indexOf('=') + 1));
     }
-    return answer;
+    return response;
   }
 
   /** Follows redirects until `isEnd`, or a page. @returns the last address */
   async follow(url: string, isEnd: (url: string) => boolean = () => false): Promise<string> {
     for (let at = url, hops = 0; ; hops++) {
       if (isEnd(at) || hops > MAX_HOPS) return at;
-      const answer = await this.get(at);
-      const next = answer.headers.get('location');
-      await answer.arrayBuffer();
+      const response = await this.get(at);
+      const next = response.headers.get('location');
+      await response.arrayBuffer();
       if (next === null) return at;
       at = new URL(next, at).href;
     }

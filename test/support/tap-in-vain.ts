@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { outcomeOf } from './answers.ts';
 import type { Installation } from './installation.ts';
+import { outcomeOf } from './responses.ts';
 import type { ReceivedRequest, ScriptedSwitch } from './scripted-switch.ts';
 import { storedTransaction } from './transactions.ts';
 
@@ -11,10 +11,10 @@ export interface TapInVain {
   readonly sale: ReceivedRequest;
 }
 
-/** Taps at a switch that answers no sale in time. */
+/** Taps at a switch that responds to no sale in time. */
 export async function tapInVain(installation: Installation, scripted: ScriptedSwitch): Promise<TapInVain> {
-  const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
-  expect(answer.type).toBe('Indeterminate');
-  const { id, rrn } = await storedTransaction(installation.database, answer.serviceReference);
+  const response = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+  expect(response.type).toBe('Indeterminate');
+  const { id, rrn } = await storedTransaction(installation.database, response.serviceReference);
   return { id, sale: scripted.of('0200').find(({ message }) => message.rrn === rrn)! };
 }

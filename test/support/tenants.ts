@@ -25,7 +25,7 @@ const MIDDAY = `Etc/GMT${hoursToNoon > 0 ? '-' : '+'}${Math.abs(hoursToNoon)}`;
 /**
  * Two acquirers. The first has two integrators, the first of which has two merchants; the second acquirer has a
  * merchant with the same id as one of the first's. The merchants of one acquirer share a time zone, because its simulated
- * switch answers with their date: a sale of one that is a day ahead would settle the sales of the others.
+ * switch responds with their date: a sale of one that is a day ahead would settle the sales of the others.
  */
 export const MERCHANTS = {
   coffee: { acquirerId: 1, integratorId: 10, id: '1001', name: 'Corner Coffee', timeZone: MIDDAY },

@@ -57,10 +57,10 @@ export async function trailOf(database: Database, id: string): Promise<string[]>
     [id],
   );
   const entries = rows.flatMap(({ moves }) => readEntries(moves) as AnyEntry[]);
-  return entries.map(({ to, pin, late, void: asked, reversal, reversalAnswer, resolution, attempt }) => {
+  return entries.map(({ to, pin, late, void: asked, reversal, reversalResponse, resolution, attempt }) => {
     if (resolution !== undefined) return `resolution ${resolution}`;
     if (asked !== undefined) return 'void';
-    if (reversalAnswer !== undefined) return `answer ${reversalAnswer} ${attempt}`;
+    if (reversalResponse !== undefined) return `response ${reversalResponse} ${attempt}`;
     return to ?? (pin && `PIN ${pin}`) ?? (late && `late ${late}`) ?? `reversal ${reversal} ${attempt}`;
   });
 }
@@ -71,7 +71,7 @@ interface AnyEntry {
   readonly late?: string;
   readonly void?: string;
   readonly reversal?: string;
-  readonly reversalAnswer?: string;
+  readonly reversalResponse?: string;
   readonly resolution?: string;
   readonly attempt?: number;
 }
@@ -107,7 +107,7 @@ export async function letTimePass(database: Database, id: string, seconds: numbe
     'created_at',
     'updated_at',
     'sent_at',
-    'answer_by',
+    'respond_by',
     'deadline_at',
     'pin_expires_at',
     'reversal_armed_at',
@@ -115,7 +115,7 @@ export async function letTimePass(database: Database, id: string, seconds: numbe
   await database.query(`update transactions set ${earlier(times)} where id = $1`, [id, seconds]);
   // sent_at of a reversal is its DE7, with which the switch identifies it: it does not change.
   await database.query(
-    `update reversal_attempts set ${earlier(['deadline_at', 'answered_at'])} where transaction_id = $1`,
+    `update reversal_attempts set ${earlier(['deadline_at', 'responded_at'])} where transaction_id = $1`,
     [id, seconds],
   );
   await database.query(`update pgboss.job set ${earlier(['start_after'])} where ${NAMES_IT}`, [id, seconds]);
@@ -135,8 +135,8 @@ export async function letDoubtPass(database: Database, id: string): Promise<void
  */
 export async function letAllDoubtsPass(database: Database): Promise<void> {
   await database.query(
-    `update reversal_attempts set answered_at = answered_at - $1 * interval '1 s'
-     where answered_at > clock_timestamp() - $1 * interval '1 s'`,
+    `update reversal_attempts set responded_at = responded_at - $1 * interval '1 s'
+     where responded_at > clock_timestamp() - $1 * interval '1 s'`,
     [REVERSAL_CONFIRMED_AFTER_SECONDS],
   );
   await database.query(
@@ -148,6 +148,6 @@ export async function letAllDoubtsPass(database: Database): Promise<void> {
 }
 
 /** Waits until the response to the phone is recorded, with any outcome. */
-export function untilAnswered(database: Database, id: string): Promise<StoredTransaction> {
+export function untilResponded(database: Database, id: string): Promise<StoredTransaction> {
   return untilStatus(database, id, statusName(Status.RespondedToPhone));
 }

@@ -29,9 +29,9 @@ export class VerifierBench {
     expect(error).toBeInstanceOf(AuthError);
     const { code, check, message } = error as AuthError;
     expect(message).toBe(code);
-    const answers = { JWT_INVALID: [401, 117], JWT_EXPIRED: [401, 118], FORBIDDEN: [403, 101] };
+    const responses = { JWT_INVALID: [401, 117], JWT_EXPIRED: [401, 118], FORBIDDEN: [403, 101] };
     const { status, errorCode } = problemOf(error)!;
-    expect([status, errorCode]).toEqual(answers[code as keyof typeof answers]);
+    expect([status, errorCode]).toEqual(responses[code as keyof typeof responses]);
     return `${code} ${check}`;
   }
 }

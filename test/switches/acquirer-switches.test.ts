@@ -86,15 +86,15 @@ test('responses of a removed switch are waited for when everything stops', async
   const request = switches.find(1, 1)!.prepare(testPurchase({ amount }));
   const deadlineAtMs = clock.monotonicMs() + 20_000;
   const about = { acquirerId: 1, id: 'b1c8a4be-45c0-4d3a-9d2f-64d1a1f6a001', attempt: 1 };
-  let isAnswered = false;
-  const answer = slot.authorize(request, { deadlineAtMs, sendByAtMs: deadlineAtMs }, about).finally(() => {
-    isAnswered = true;
+  let hasResponded = false;
+  const response = slot.authorize(request, { deadlineAtMs, sendByAtMs: deadlineAtMs }, about).finally(() => {
+    hasResponded = true;
   });
   stored.length = 0;
   await eventually(() => expect(switches.find(1, 1)).toBeUndefined());
   await switches.close(clock.monotonicMs() + 10_000);
-  expect(isAnswered).toBe(true);
-  expect(await answer).toMatchObject({ kind: 'answered', value: { outcome: { kind: 'approved' } } });
+  expect(hasResponded).toBe(true);
+  expect(await response).toMatchObject({ kind: 'responded', value: { outcome: { kind: 'approved' } } });
 });
 
 test('a configuration that its type reads as another switch than before is not opened', async () => {
@@ -166,7 +166,7 @@ test('an HSM that does not respond delays no other switch, and is tried again', 
   await eventually(() => expect(switches.find(1, 2)?.isSignedOn).toBe(true));
   expect(switches.find(1, 1)).toBeUndefined();
   expect(reported).toContainEqual(
-    expect.objectContaining({ processorId: 1, reason: expect.stringContaining('does not answer') }),
+    expect.objectContaining({ processorId: 1, reason: expect.stringContaining('does not respond') }),
   );
   expect(asked).toBe(1);
   first.resolve('ABCDEF');

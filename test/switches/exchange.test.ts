@@ -10,7 +10,7 @@ import { buildFor, switchSlot } from '../../src/switching/switches/switch-slot.t
 const RESPONSE: IsoMessage = { mti: '0210', responseCode: '00' };
 const RESPONSE_COPY = Uint8Array.of(1);
 const UNREADABLE = new Iso8583Error('TRUNCATED', 'pan', 17);
-const ANSWERED = { kind: 'answered', response: RESPONSE, connectionId: 'line' } as RequestResult<IsoMessage>;
+const RESPONDED = { kind: 'responded', response: RESPONSE, connectionId: 'line' } as RequestResult<IsoMessage>;
 
 function trips(): never {
   throw new TypeError('unexpected');
@@ -50,25 +50,25 @@ async function exchangeOver(
   const about = { acquirerId: 1, id: 'b1c8a4be-45c0-4d3a-9d2f-64d1a1f6a001', attempt: 1 };
   const timing = { deadlineAtMs: 1, sendByAtMs: 1 };
   const outgoing = { about, kind: 'authorization', number: 1, message: { mti: '0200' }, timing, gate } as const;
-  return { answer: await exchange(parts, slot, outgoing, read), kept, reported, released };
+  return { response: await exchange(parts, slot, outgoing, read), kept, reported, released };
 }
 
 test('a response has the outcome that was read from it', async () => {
-  const { answer, kept } = await exchangeOver(() => ANSWERED);
-  expect(answer).toEqual({ kind: 'answered', value: 'read', connectionId: 'line' });
-  expect(kept).toEqual([{ outcome: 'answered', isRoutine: false, response: RESPONSE_COPY }]);
+  const { response, kept } = await exchangeOver(() => RESPONDED);
+  expect(response).toEqual({ kind: 'responded', value: 'read', connectionId: 'line' });
+  expect(kept).toEqual([{ outcome: 'responded', isRoutine: false, response: RESPONSE_COPY }]);
 });
 
 test('an approval is routine for stored messages', async () => {
-  const { kept } = await exchangeOver(() => ANSWERED, { read: () => ({ outcome: { kind: 'approved' } }) });
-  expect(kept).toMatchObject([{ outcome: 'answered', isRoutine: true }]);
+  const { kept } = await exchangeOver(() => RESPONDED, { read: () => ({ outcome: { kind: 'approved' } }) });
+  expect(kept).toMatchObject([{ outcome: 'responded', isRoutine: true }]);
 });
 
 test('the length of a response that cannot be read is kept', async () => {
-  const { answer, kept } = await exchangeOver(
+  const { response, kept } = await exchangeOver(
     () => ({ kind: 'unreadable', error: UNREADABLE, connectionId: 'line' }) as never,
   );
-  expect(answer).toEqual({ kind: 'garbled', connectionId: 'line' });
+  expect(response).toEqual({ kind: 'garbled', connectionId: 'line' });
   expect(kept).toEqual([{ outcome: 'garbled', isRoutine: false, response: 17 }]);
 });
 
@@ -76,17 +76,17 @@ test.each([
   ['its reader', { read: trips }],
   ['other observers of it', { note: trips }],
 ])('a response on which %s fails is garbled: its request was written, and may have been approved', async (_, how) => {
-  const { answer, kept, reported } = await exchangeOver(() => ANSWERED, how);
-  expect(answer).toEqual({ kind: 'garbled', connectionId: 'line' });
+  const { response, kept, reported } = await exchangeOver(() => RESPONDED, how);
+  expect(response).toEqual({ kind: 'garbled', connectionId: 'line' });
   expect(kept).toEqual([{ outcome: 'garbled', isRoutine: false, response: RESPONSE_COPY }]);
   expect(reported).toEqual([{ acquirerId: 1, processorId: 2, connectionId: 'line', code: 'TypeError', suppressed: 0 }]);
 });
 
 test('a request that the slot rejects was never written', async () => {
-  const { answer } = await exchangeOver(() => {
+  const { response } = await exchangeOver(() => {
     throw new Iso8583Error('LENGTH_INVALID', 'pan', 0);
   });
-  expect(answer).toMatchObject({ kind: 'failed', written: false, reason: 'MESSAGE_INVALID' });
+  expect(response).toMatchObject({ kind: 'failed', written: false, reason: 'MESSAGE_INVALID' });
 });
 
 test('a slot whose message cannot be built is released', () => {
@@ -108,8 +108,8 @@ test('a reversal that its processor cannot build fails as not written, and the f
     isPinKeyAccepted: () => true,
     reportFault: (error) => void faults.push(error),
   });
-  const answer = await slot.reverse({ attempt: 1 } as never, { deadlineAtMs: 1, sendByAtMs: 1 }, {} as never);
-  expect(answer).toMatchObject({ kind: 'failed', written: false, connectionId: 'line' });
+  const response = await slot.reverse({ attempt: 1 } as never, { deadlineAtMs: 1, sendByAtMs: 1 }, {} as never);
+  expect(response).toMatchObject({ kind: 'failed', written: false, connectionId: 'line' });
   expect(faults).toEqual([expect.any(TypeError)]);
   expect(released).toBe(1);
 });
@@ -137,8 +137,8 @@ test('a message that the HSM gives no MAC is not written, and its slot is releas
   const seal = async () => {
     throw new HsmUnavailable();
   };
-  const { answer, reported, released } = await exchangeOver(never, { seal });
-  expect(answer).toEqual({ kind: 'failed', written: false, reason: 'MAC_UNAVAILABLE', connectionId: 'line' });
+  const { response, reported, released } = await exchangeOver(never, { seal });
+  expect(response).toEqual({ kind: 'failed', written: false, reason: 'MAC_UNAVAILABLE', connectionId: 'line' });
   expect(released).toBe(1);
   expect(reported).toHaveLength(1);
 });
@@ -154,7 +154,7 @@ test('a PIN key that changes while the HSM makes the MAC holds the message, whic
   const exchanged = exchangeOver(
     () => {
       written = true;
-      return ANSWERED;
+      return RESPONDED;
     },
     { seal, gate: () => closed },
   );
@@ -162,6 +162,6 @@ test('a PIN key that changes while the HSM makes the MAC holds the message, whic
   expect({ sealed, written }).toEqual({ sealed: 1, written: false });
   closed = undefined;
   change();
-  expect((await exchanged).answer.kind).toBe('answered');
+  expect((await exchanged).response.kind).toBe('responded');
   expect(sealed).toBe(2);
 });

@@ -38,7 +38,7 @@ async function workerWith(kept: KeptKeys, differing: Partial<KeyExchangeConfig> 
     keys,
     config,
     keyChange: type1.keyChange!,
-    isAccepted: (answer) => type1.isNetworkAccepted(answer),
+    isAccepted: (response) => type1.isNetworkAccepted(response),
     nextStamp: () => ({ stan: String(++stan).padStart(6, '0'), sentAtMs: 0 }),
     log: { info: () => {}, warn: (fields) => void warned.push(fields) },
     times: { followEveryMs: 20, exchangeMs },
@@ -49,11 +49,11 @@ async function workerWith(kept: KeptKeys, differing: Partial<KeyExchangeConfig> 
   const announce = async (use: WorkingKeyUse, { isSent = true, connectionId = 'line' } = {}) => {
     const announcement = await announcementOf(use);
     const decision = await exchange.takeAnnouncement(announcement, line(connectionId));
-    decision.whenAnswered?.(isSent);
+    decision.whenResponded?.(isSent);
     return decision.responseCode;
   };
   const asked: WorkingKeyUse[] = [];
-  /** A connection whose switch answers a key request as given, and then announces the key or not. */
+  /** A connection whose switch responds to a key request as given, and then announces the key or not. */
   const line = (connectionId = 'line', { code = '00', keeps = true, isSilent = false } = {}) => ({
     connectionId,
     exchange: async (request: IsoMessage): Promise<IsoMessage> => {
@@ -61,7 +61,7 @@ async function workerWith(kept: KeptKeys, differing: Partial<KeyExchangeConfig> 
       asked.push(use);
       if (isSilent) return new Promise(() => {});
       if (keeps && code === '00') setTimeout(() => void announce(use, { connectionId }), 1);
-      return type1.keyChange!.answer(request, code);
+      return type1.keyChange!.response(request, code);
     },
   });
   return { exchange, keys, line, announcementOf, announce, asked, warned, config, hsm };
@@ -93,7 +93,7 @@ describe('at sign-on', () => {
   });
 
   test.each([
-    ['is not answered', { isSilent: true }, 'UNANSWERED'],
+    ['receives no response', { isSilent: true }, 'NO_RESPONSE'],
     ['is declined', { code: '91' }, 'REFUSED'],
     ['is promised and does not come', { keeps: false }, 'NOT_ANNOUNCED'],
   ])('a key that %s keeps the previous one, is reported, and is requested again', async (_how, manner, lastFault) => {
@@ -166,10 +166,10 @@ describe('while traffic runs', () => {
       const decisions = [first, second].map((announcement) => exchange.takeAnnouncement(announcement, line()));
       expect(exchange.pinGate).toBeInstanceOf(Promise);
       for (const [at, decision] of decisions.entries()) {
-        const { responseCode, whenAnswered } = await decision;
+        const { responseCode, whenResponded } = await decision;
         expect(responseCode).toBe('00');
         expect(exchange.pinGate).toBeInstanceOf(Promise);
-        whenAnswered!(isSent);
+        whenResponded!(isSent);
         expect(exchange.pinGate === undefined).toBe(at === 1);
       }
     }
@@ -180,9 +180,9 @@ describe('while traffic runs', () => {
     const announcement = await announcementOf('pin');
     const decisions = Array.from({ length: 100 }, () => exchange.takeAnnouncement(announcement, line()));
     const codes: (string | undefined)[] = [];
-    for (const { responseCode, whenAnswered } of await Promise.all(decisions)) {
+    for (const { responseCode, whenResponded } of await Promise.all(decisions)) {
       codes.push(responseCode);
-      whenAnswered?.(true);
+      whenResponded?.(true);
     }
     expect(codes.filter((code) => code === '96')).toHaveLength(92);
     expect(exchange.pinGate).toBeUndefined();
@@ -233,9 +233,9 @@ describe('if the keys of the two sides no longer agree', () => {
 
   test('the response to a sign-on shows it', async () => {
     const { exchange, line, asked } = await workerWith(new KeptKeys(), { startedBy: 'switch' });
-    const answer: IsoMessage = { mti: '0810' };
-    recordMacVerdict(answer, 'bad');
-    expect(await exchange.afterSignOn(line(), answer)).toBe(true);
+    const response: IsoMessage = { mti: '0810' };
+    recordMacVerdict(response, 'bad');
+    expect(await exchange.afterSignOn(line(), response)).toBe(true);
     expect(asked).toEqual(['mac']);
   });
 });

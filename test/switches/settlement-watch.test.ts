@@ -21,11 +21,11 @@ function watch(isTrusted: () => Promise<boolean> = async () => true) {
   return { watching, announced };
 }
 
-const answerOf = (settlementDate?: string): IsoMessage => ({ mti: '0210', settlementDate });
+const responseOf = (settlementDate?: string): IsoMessage => ({ mti: '0210', settlementDate });
 
 test('a settlement date is announced once, not with every response that names it', () => {
   const { watching, announced } = watch();
-  for (const date of ['1120', '1120', undefined, '1121', '1121']) watching.noteResponse(answerOf(date));
+  for (const date of ['1120', '1120', undefined, '1121', '1121']) watching.noteResponse(responseOf(date));
   expect(announced).toEqual(['1120', '1121']);
 });
 

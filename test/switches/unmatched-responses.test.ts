@@ -323,11 +323,11 @@ describe('responses of a switch without a waiting request', () => {
       ['57', 'refused'],
       ['25', 'unableToLocate'],
       ['96', 'undecided'],
-    ])('responses to reversals with %s are looked up as %s', async (code, answer) => {
+    ])('responses to reversals with %s are looked up as %s', async (code, response) => {
       const { unmatchedResponses, taken } = intake();
       unmatchedResponses.take(late(code), 'line');
       await vi.advanceTimersByTimeAsync(0);
-      expect(taken).toMatchObject([{ stan: request.stan, tid: request.tid, answer }]);
+      expect(taken).toMatchObject([{ stan: request.stan, tid: request.tid, response }]);
     });
 
     test.each([

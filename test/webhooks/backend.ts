@@ -6,7 +6,7 @@ import type { Installation } from '../support/installation.ts';
 import { MERCHANTS, type MerchantName } from '../support/tenants.ts';
 import type { Received, Receiver } from './receiver.ts';
 
-export interface BackendAnswer {
+export interface BackendResponse {
   readonly status: number;
   readonly body: unknown;
   readonly headers: Headers;
@@ -32,7 +32,7 @@ export class Backend {
     });
   }
 
-  async ask(method: 'GET' | 'POST', path: string, body?: unknown, headers = this.#headers): Promise<BackendAnswer> {
+  async ask(method: 'GET' | 'POST', path: string, body?: unknown, headers = this.#headers): Promise<BackendResponse> {
     const response = await fetch(new URL(path, this.#url), {
       method,
       headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
@@ -47,20 +47,20 @@ export class Backend {
     return this.issueSecret({ overlapHours: 0, isCompromised: true }); // tests that share an installation follow each other within the overlap
   }
 
-  register(callbackUrl: unknown): Promise<BackendAnswer> {
+  register(callbackUrl: unknown): Promise<BackendResponse> {
     return this.ask('POST', '/integrator/callbackUrl', { callbackUrl });
   }
 
   async issueSecret(body?: { overlapHours: number; isCompromised?: boolean }): Promise<string> {
-    const answer = await this.ask('POST', '/integrator/callbackUrl/secret', body);
-    expect(answer.status).toBe(200);
-    return (answer.body as { secret: string }).secret;
+    const response = await this.ask('POST', '/integrator/callbackUrl/secret', body);
+    expect(response.status).toBe(200);
+    return (response.body as { secret: string }).secret;
   }
 
   async events(query = ''): Promise<WebhookEventView[]> {
-    const answer = await this.ask('GET', `/integrator/events${query}`);
-    expect(answer.status).toBe(200);
-    return answer.body as WebhookEventView[];
+    const response = await this.ask('GET', `/integrator/events${query}`);
+    expect(response.status).toBe(200);
+    return response.body as WebhookEventView[];
   }
 
   /** Of one transaction, ordered by sequence. */
@@ -70,9 +70,9 @@ export class Backend {
   }
 
   async attempts(eventId: string): Promise<WebhookAttemptView[]> {
-    const answer = await this.ask('GET', `/integrator/events/${eventId}/attempts`);
-    expect(answer.status).toBe(200);
-    return answer.body as WebhookAttemptView[];
+    const response = await this.ask('GET', `/integrator/events/${eventId}/attempts`);
+    expect(response.status).toBe(200);
+    return response.body as WebhookAttemptView[];
   }
 }
 

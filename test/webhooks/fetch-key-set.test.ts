@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { fetchKeySet } from '../../src/webhooks/fetch-key-set.ts';
-import type { GuardedAnswer, GuardedRequest } from '../../src/webhooks/guarded-fetch.ts';
+import type { GuardedRequest, GuardedResponse } from '../../src/webhooks/guarded-fetch.ts';
 
-const WHOLE: GuardedAnswer = { status: 200, headers: {}, body: Buffer.from('{"keys":[]}'), isCut: false };
+const WHOLE: GuardedResponse = { status: 200, headers: {}, body: Buffer.from('{"keys":[]}'), isCut: false };
 
-function fetcherOf(answer: Partial<GuardedAnswer>) {
+function fetcherOf(response: Partial<GuardedResponse>) {
   const asked: GuardedRequest[] = [];
   const request = async (given: GuardedRequest) => {
     asked.push(given);
-    return { ...WHOLE, ...answer };
+    return { ...WHOLE, ...response };
   };
   return { asked, request };
 }
@@ -23,7 +23,7 @@ describe('a key set is fetched', () => {
         method: 'GET',
         headers: { accept: 'application/jwk-set+json, application/json' },
         timeoutMs: 3_000,
-        maxAnswerBytes: 131_072,
+        maxResponseBytes: 131_072,
       },
     ]);
   });
@@ -34,9 +34,9 @@ describe('a key set is fetched', () => {
     ['no content', { status: 204 }],
     ['a fault', { status: 500 }],
     ['more than there is room for, or half of it', { isCut: true }],
-  ])('a key set is fetched without success if the response is %s', async (_, answer) => {
-    await expect(fetchKeySet(fetcherOf(answer), 'https://shop.example/keys')).rejects.toMatchObject({
-      code: 'ANSWER_BROKEN',
+  ])('a key set is fetched without success if the response is %s', async (_, response) => {
+    await expect(fetchKeySet(fetcherOf(response), 'https://shop.example/keys')).rejects.toMatchObject({
+      code: 'RESPONSE_BROKEN',
     });
   });
 

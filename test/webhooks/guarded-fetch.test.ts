@@ -42,10 +42,10 @@ async function rawServer(onConnection: (socket: net.Socket) => void): Promise<st
 }
 
 /** Returns one response after the other and records the requested names. */
-function noting(asked: string[], answers: string[]): ResolveName {
+function noting(asked: string[], responses: string[]): ResolveName {
   return async (name) => {
     asked.push(name);
-    return [answers.shift()!];
+    return [responses.shift()!];
   };
 }
 
@@ -55,7 +55,7 @@ const post = (url: string, changes: Partial<GuardedRequest> = {}): GuardedReques
   headers: { 'content-type': 'application/json' },
   body: '{}',
   timeoutMs: 5_000,
-  maxAnswerBytes: 1_024,
+  maxResponseBytes: 1_024,
   ...changes,
 });
 
@@ -103,8 +103,8 @@ describe('the target of a request', () => {
 describe('a name whose addresses change (DNS rebinding)', () => {
   test('is refused at the connection, whichever address it had when it was checked', async () => {
     const inside = await receiver();
-    const answers = [PUBLIC, '127.0.0.1'];
-    const fetcher = guarded({ policy: { ...PROD, allowHttp: true }, resolve: async () => [answers.shift()!] });
+    const responses = [PUBLIC, '127.0.0.1'];
+    const fetcher = guarded({ policy: { ...PROD, allowHttp: true }, resolve: async () => [responses.shift()!] });
     const url = `http://shop.example:${inside.port}/`;
     await fetcher.check(new URL(url));
     await expect(fetcher.request(post(url))).rejects.toEqual(refusal('ADDRESS_REFUSED'));
@@ -114,22 +114,22 @@ describe('a name whose addresses change (DNS rebinding)', () => {
   test('is resolved once for each connection, and the connection uses that address', async () => {
     const checked = await receiver(status(201));
     const asked: string[] = [];
-    const answers = ['127.0.0.1', '10.0.0.1'];
-    const fetcher = guarded({ resolve: noting(asked, answers) });
-    const answer = await fetcher.request(post(`http://shop.example:${checked.port}/`));
-    expect(answer.status).toBe(201);
+    const responses = ['127.0.0.1', '10.0.0.1'];
+    const fetcher = guarded({ resolve: noting(asked, responses) });
+    const response = await fetcher.request(post(`http://shop.example:${checked.port}/`));
+    expect(response.status).toBe(201);
     expect(asked).toEqual(['shop.example']);
     expect(checked.received[0]!.headers.host).toBe(`shop.example:${checked.port}`);
   });
 
   test('gains nothing from a kept connection, which keeps its address', async () => {
     const first = await receiver();
-    const answers = ['127.0.0.1', '10.0.0.1'];
-    const fetcher = guarded({ resolve: async () => [answers.shift()!] });
+    const responses = ['127.0.0.1', '10.0.0.1'];
+    const fetcher = guarded({ resolve: async () => [responses.shift()!] });
     const url = `http://shop.example:${first.port}/`;
     for (let n = 0; n < 3; n++) expect((await fetcher.request(post(url))).status).toBe(204);
     expect(first.connections).toBe(1);
-    expect(answers).toEqual(['10.0.0.1']);
+    expect(responses).toEqual(['10.0.0.1']);
   });
 });
 
@@ -137,11 +137,11 @@ describe('a request', () => {
   test('sends its headers and its body byte for byte', async () => {
     const target = await receiver(status(200, { 'retry-after': '7' }, 'thanks'));
     const body = '{"name":"Zoë","amount":10.1}';
-    const answer = await guarded().request(post(target.url, { body, headers: { 'webhook-id': 'one' } }));
+    const response = await guarded().request(post(target.url, { body, headers: { 'webhook-id': 'one' } }));
     expect(target.received).toMatchObject([{ path: '/hook', headers: { 'webhook-id': 'one' } }]);
     expect(target.received[0]!.body.toString()).toBe(body);
-    expect(answer).toMatchObject({ status: 200, headers: { 'retry-after': '7' }, isCut: false });
-    expect(answer.body.toString()).toBe('thanks');
+    expect(response).toMatchObject({ status: 200, headers: { 'retry-after': '7' }, isCut: false });
+    expect(response.body.toString()).toBe('thanks');
   });
 
   test('does not follow a redirect', async () => {
@@ -191,17 +191,17 @@ describe('a response', () => {
       response.on('drain', more).on('close', () => (isGone = true));
       more();
     });
-    const answer = await guarded().request(post(target.url, { maxAnswerBytes: 1_024 }));
-    expect(answer).toMatchObject({ status: 200, isCut: true });
-    expect(answer.body).toHaveLength(1_024);
+    const response = await guarded().request(post(target.url, { maxResponseBytes: 1_024 }));
+    expect(response).toMatchObject({ status: 200, isCut: true });
+    expect(response.body).toHaveLength(1_024);
     await expect.poll(() => isGone).toBe(true);
   });
 
   test('a response that never ends is truncated at the deadline, and its status counts', async () => {
     const target = await receiver((response) => void response.writeHead(200).write('wait'));
-    const answer = await guarded().request(post(target.url, { timeoutMs: 3_000 }));
-    expect(answer).toMatchObject({ status: 200, isCut: true });
-    expect(answer.body.toString()).toBe('wait');
+    const response = await guarded().request(post(target.url, { timeoutMs: 3_000 }));
+    expect(response).toMatchObject({ status: 200, isCut: true });
+    expect(response.body.toString()).toBe('wait');
   });
 
   test('a response of exactly the limit is complete', async () => {
@@ -214,9 +214,9 @@ describe('a response', () => {
       socket.on('error', () => {});
       socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf'));
     });
-    const answer = await guarded().request(post(url));
-    expect(answer).toMatchObject({ status: 200, isCut: true });
-    expect(answer.body.toString()).toBe('half');
+    const response = await guarded().request(post(url));
+    expect(response).toMatchObject({ status: 200, isCut: true });
+    expect(response.body.toString()).toBe('half');
   });
 });
 
@@ -255,10 +255,10 @@ describe('without a response the reason is reported', () => {
   });
 
   test.each([
-    ['not HTTP', 'SSH-2.0-OpenSSH_9.6\r\n', 'ANSWER_BROKEN'],
-    ['headers without end', `HTTP/1.1 200 OK\r\n${'x-pad: 1\r\n'.repeat(10_000)}`, 'ANSWER_BROKEN'],
+    ['not HTTP', 'SSH-2.0-OpenSSH_9.6\r\n', 'RESPONSE_BROKEN'],
+    ['headers without end', `HTTP/1.1 200 OK\r\n${'x-pad: 1\r\n'.repeat(10_000)}`, 'RESPONSE_BROKEN'],
     ['nothing at all', '', 'CONNECTION_LOST'],
-  ])('the receiver answers %s', async (_what, bytes, code) => {
+  ])('the receiver responds with %s', async (_what, bytes, code) => {
     const url = await rawServer((socket) => {
       socket.on('error', () => {});
       socket.once('data', () => socket.end(bytes));

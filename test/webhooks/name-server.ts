@@ -2,26 +2,26 @@ import dgram from 'node:dgram';
 import { once } from 'node:events';
 
 /** The response of a name server for a name: its addresses, no such name, a failure, or silence. */
-export type NameAnswer = readonly string[] | 'no such name' | 'failure' | 'silence';
+export type NameResponse = readonly string[] | 'no such name' | 'failure' | 'silence';
 
 /** RFC 1035 4.1.1, RCODE. */
 const CODES = { 'no such name': 3, failure: 2 } as const;
 const TYPE = { A: 1, AAAA: 28 };
 
 /** A name server on this machine (RFC 1035, RFC 3596); a resolver accepts `address`. */
-export async function startNameServer(names: Readonly<Record<string, NameAnswer>>) {
+export async function startNameServer(names: Readonly<Record<string, NameResponse>>) {
   const asked: string[] = [];
   const socket = dgram.createSocket('udp4');
   socket.on('message', (query, { port, address }) => {
     const { name, type, end } = questionOf(query);
     asked.push(name);
-    const answer = names[name] ?? 'no such name';
-    if (answer === 'silence') return;
+    const response = names[name] ?? 'no such name';
+    if (response === 'silence') return;
     const records =
-      typeof answer === 'string' ? [] : answer.filter((each) => each.includes(':') === (type === TYPE.AAAA));
+      typeof response === 'string' ? [] : response.filter((each) => each.includes(':') === (type === TYPE.AAAA));
     const header = Buffer.alloc(12);
     query.copy(header, 0, 0, 2);
-    header.writeUInt16BE(0x8180 | (typeof answer === 'string' ? CODES[answer] : 0), 2);
+    header.writeUInt16BE(0x8180 | (typeof response === 'string' ? CODES[response] : 0), 2);
     header.writeUInt16BE(1, 4);
     header.writeUInt16BE(records.length, 6);
     socket.send(

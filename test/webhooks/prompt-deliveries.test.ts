@@ -200,7 +200,7 @@ test('an event whose turn comes too late is left to its job, which may start soo
   expect(attempts).toHaveLength(56);
 });
 
-test('a stop leaves to jobs what waits, what was not answered, and what is committed later', async () => {
+test('a stop leaves to jobs what waits, what received no response, and what is committed later', async () => {
   const running = [commit('a'), commit('a')];
   const waiting = commit('a');
   await settle();

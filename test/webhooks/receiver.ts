@@ -10,7 +10,7 @@ export interface Received {
   readonly body: Buffer;
 }
 
-export type Answer = (response: http.ServerResponse, received: Received) => void;
+export type Respond = (response: http.ServerResponse, received: Received) => void;
 
 export interface Receiver {
   readonly url: string;
@@ -20,24 +20,24 @@ export interface Receiver {
   /** All connections that were opened. */
   readonly connections: number;
   /** The response from now on. */
-  answer: Answer;
-  /** Closes every connection, answered or not. */
+  respond: Respond;
+  /** Closes every connection, with or without a response. */
   drop(): void;
   close(): Promise<void>;
 }
 
-export const ok: Answer = (response) => void response.writeHead(204).end();
+export const ok: Respond = (response) => void response.writeHead(204).end();
 
 export const status =
-  (code: number, headers: Record<string, string> = {}, body = ''): Answer =>
+  (code: number, headers: Record<string, string> = {}, body = ''): Respond =>
   (response) =>
     void response.writeHead(code, headers).end(body);
 
 /** Accepts the request and sends nothing. */
-export const hang: Answer = () => {};
+export const hang: Respond = () => {};
 
 /** A server of an integrator, on a free port of this machine. */
-export async function startReceiver(answer: Answer = ok, tls?: { key: string; cert: string }): Promise<Receiver> {
+export async function startReceiver(respond: Respond = ok, tls?: { key: string; cert: string }): Promise<Receiver> {
   const received: Received[] = [];
   let connections = 0;
   const take: http.RequestListener = async (request, response) => {
@@ -46,7 +46,7 @@ export async function startReceiver(answer: Answer = ok, tls?: { key: string; ce
     const headers = request.headers as Record<string, string>;
     const one: Received = { path: request.url!, headers, body: Buffer.concat(chunks) };
     received.push(one);
-    receiver.answer(response, one);
+    receiver.respond(response, one);
   };
   const server = tls ? https.createServer(tls, take) : http.createServer(take);
   server.on('connection', () => connections++);
@@ -60,7 +60,7 @@ export async function startReceiver(answer: Answer = ok, tls?: { key: string; ce
     get connections() {
       return connections;
     },
-    answer,
+    respond,
     drop: () => server.closeAllConnections(),
     close: async () => {
       server.closeAllConnections();

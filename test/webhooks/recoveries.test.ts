@@ -11,7 +11,7 @@ class Scene {
   waiting = PENDING;
   delivered = 0;
   isUp = true;
-  answerMs = 20;
+  respondAfterMs = 20;
   /** When each check ran, and how many deliveries it moved. */
   readonly looks: { readonly atMs: number; readonly moved: number }[] = [];
   laterSeconds: number | null = null;
@@ -45,7 +45,7 @@ class Scene {
     }
     this.mostAtOnce = Math.max(this.mostAtOnce, ++this.#atOnce);
     const { isUp } = this;
-    await new Promise((resolve) => setTimeout(resolve, isUp ? this.answerMs : 1));
+    await new Promise((resolve) => setTimeout(resolve, isUp ? this.respondAfterMs : 1));
     this.#atOnce--;
     if (isUp) this.delivered++;
     else this.waiting++;
@@ -76,7 +76,7 @@ async function failFor(times: number): Promise<void> {
 
 async function succeed(): Promise<void> {
   void scene.deliver();
-  await vi.advanceTimersByTimeAsync(scene.answerMs);
+  await vi.advanceTimersByTimeAsync(scene.respondAfterMs);
 }
 
 describe('an endpoint that accepts deliveries again', () => {
@@ -117,7 +117,7 @@ describe('an endpoint that accepts deliveries again', () => {
   });
 
   test('an endpoint that accepts deliveries again that is slow gets no more than it can process', async () => {
-    scene.answerMs = 2_000;
+    scene.respondAfterMs = 2_000;
     await failFor(10);
     await succeed();
     await vi.advanceTimersByTimeAsync(60_000);

@@ -60,7 +60,7 @@ describe('an attempt', () => {
     expect(nextStep(2, { error: 'TIMEOUT' }, 0)).toMatchObject({ kind: 'again', delivery: 3, afterSeconds: 300 });
   });
 
-  test('answered with 410 Gone is the last one, at any position', () => {
+  test('with response 410 Gone is the last one, at any position', () => {
     expect(nextStep(1, { status: 410 }, 0)).toEqual({ kind: 'gone' });
     expect(nextStep(MAX_DELIVERIES, { status: 410 }, 0)).toEqual({ kind: 'gone' });
   });
@@ -86,7 +86,7 @@ describe('an attempt that was brought forward', () => {
     ]);
   });
 
-  test('is the last one if it is accepted, or answered with 410', () => {
+  test('is the last one if it is accepted, or the response is 410', () => {
     expect(early(0, { status: 204 })).toEqual({ kind: 'delivered' });
     expect(early(0, { status: 410 })).toEqual({ kind: 'gone' });
   });

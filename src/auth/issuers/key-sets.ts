@@ -194,7 +194,7 @@ export class KeySets {
     const own = this.#lineOfAcquirer(set.acquirerId, isFailing);
     const json = await own.run(() => line.run(() => this.#options.fetch(set.url), String(set.acquirerId)));
     const keys = readKeySet(json);
-    if (keys === undefined) throw new OutboundError('ANSWER_BROKEN');
+    if (keys === undefined) throw new OutboundError('RESPONSE_BROKEN');
     set.failures = 0;
     set.fetchedAtMs = this.#options.monotonicMs();
     this.#change(set, keys, hash('sha256', json, 'base64url'));

@@ -7,22 +7,22 @@ import { isRecordable, type MappedRole, type ProviderIdentity, roleFor, valuesOf
 /** Limit of one exchange with a provider. The longest sign-in has four, within the 30 s of any request. */
 const PROVIDER_TIMEOUT_MS = 5_000;
 /** Discovery documents and key sets have a few kilobytes. */
-const MAX_ANSWER_BYTES = 256 * 1024;
+const MAX_RESPONSE_BYTES = 256 * 1024;
 
 /**
  * `fetch` with a limit of time, which includes the body, and of bytes. Redirects are not followed, because the client
  * secret would follow them.
  *
- * @throws SignInError PROVIDER_UNAVAILABLE without a complete answer
+ * @throws SignInError PROVIDER_UNAVAILABLE without a complete response
  */
 export const limitedFetch: CustomFetch = async (url, options) => {
   const { headers, method, body } = options;
   const signal = AbortSignal.timeout(PROVIDER_TIMEOUT_MS);
   const request = { headers, method, body: body ?? null, redirect: 'manual', signal } as RequestInit;
   try {
-    const answer = await fetch(url, request);
-    const content = await readLimited(answer);
-    return new Response(content.length > 0 ? content : null, { status: answer.status, headers: answer.headers });
+    const response = await fetch(url, request);
+    const content = await readLimited(response);
+    return new Response(content.length > 0 ? content : null, { status: response.status, headers: response.headers });
   } catch (error) {
     throw new SignInError('PROVIDER_UNAVAILABLE', reasonOf(error), { cause: error });
   }
@@ -39,13 +39,13 @@ async function readLimited({ body }: Response): Promise<Buffer<ArrayBuffer>> {
   let length = 0;
   for await (const chunk of body ?? []) {
     length += chunk.length;
-    if (length > MAX_ANSWER_BYTES) throw new RangeError('The answer of the identity provider is too long.');
+    if (length > MAX_RESPONSE_BYTES) throw new RangeError('The response of the identity provider is too long.');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }
 
-/** Codes of openid-client for answers that never came, or are none of a provider. */
+/** Codes of openid-client for responses that never came, or are none of a provider. */
 const UNAVAILABLE = new Set([
   'OAUTH_TIMEOUT',
   'OAUTH_ABORT',

@@ -8,8 +8,8 @@ import type { MerchantTokenVerifier } from '../issuers/verify-merchant-token.ts'
 import type { OwnTokens } from './gateway-tokens.ts';
 
 /**
- * A tap that starts in a link's last second is answered, asked for its PIN and acknowledged within this time: two
- * deadlines of 40 s, three PINs of 90 s each, and the same again. The link's row decides what may still start.
+ * A tap that starts in a link's last second receives its responses, its PIN and its acknowledgement within this time:
+ * two deadlines of 40 s, three PINs of 90 s each, and the same again. The link's row decides what may still start.
  */
 const GRACE_SECONDS = 600;
 

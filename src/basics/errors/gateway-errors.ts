@@ -45,7 +45,7 @@ const CONNECTION_ERRORS = {
   MESSAGE_LENGTH: 'the encoded message is empty or longer than the longest frame',
   DUPLICATE_KEY: 'another request with the same match key is in flight',
   SLOT_SPENT: 'the slot was used or released before',
-  EXCHANGE_FAILED: 'the switch did not answer',
+  EXCHANGE_FAILED: 'the switch did not respond',
   NOT_SENT: 'the message could not be completed and was not sent',
 } as const;
 
@@ -67,7 +67,7 @@ const OUTBOUND_ERRORS = {
   CONNECTION_LOST: 'the connection ended before a response',
   UNREACHABLE: 'the address cannot be reached',
   TLS_FAILED: 'the TLS handshake failed, or the certificate is not valid',
-  ANSWER_BROKEN: 'the response is not HTTP',
+  RESPONSE_BROKEN: 'the response is not HTTP',
   TIMEOUT: 'no response in time',
   CANCELLED: 'the gateway stopped before a response',
 } as const;
@@ -86,7 +86,7 @@ const HSM_DEVICE_ERRORS = {
   CONNECTION_LOST: 'the connection ended before the response',
   TIMEOUT: 'the device did not respond in time',
   BUSY: 'too many commands wait for the device',
-  FRAME_INVALID: 'the device sent a frame of an impossible length, or one that answers no command',
+  FRAME_INVALID: 'the device sent a frame of an impossible length, or one that belongs to no command',
   RESPONSE_INVALID: 'the response does not have the fields of the manual',
   REFUSED: 'the device responded with an error code',
   WRONG_LMK: 'the device has another local master key than the configuration names',
@@ -125,7 +125,7 @@ export type KeyExchangeErrorCode = keyof typeof KEY_EXCHANGE_ERRORS;
 
 const KEY_EXCHANGE_ERRORS = {
   REFUSED: 'the switch refuses to issue a key',
-  UNANSWERED: 'the switch does not respond to the request for a key',
+  NO_RESPONSE: 'the switch does not respond to the request for a key',
   NOT_ANNOUNCED: 'the switch promised a key and did not announce it',
   UNREADABLE: 'the announcement contains no well-formed key',
   NOT_AGREED: 'a key was announced that the configuration does not exchange',

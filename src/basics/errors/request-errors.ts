@@ -64,7 +64,7 @@ export class HeldAfterRestore extends TapwireError {
   }
 }
 
-/** Too many requests are waiting, so a new one would be answered late. It is rejected before anything is stored. */
+/** Too many requests are waiting, so a new one would receive its response late. It is rejected before anything is stored. */
 export class Overloaded extends TapwireError {
   override readonly retryable = true;
   readonly resource: OverloadedResource;
@@ -129,12 +129,12 @@ export class StoreUnread extends StoreUnavailable {
 }
 
 /** A request passed its deadline. `waitsForSwitch`: a message to a switch may have been sent for it. */
-export class AnswerOverdue extends TapwireError {
+export class ResponseOverdue extends TapwireError {
   override readonly retryable = true;
   readonly waitsForSwitch: boolean;
 
   constructor(waitsForSwitch: boolean) {
-    super('ANSWER_OVERDUE');
+    super('RESPONSE_OVERDUE');
     this.waitsForSwitch = waitsForSwitch;
   }
 }
@@ -188,10 +188,10 @@ export type AttestationCode =
 export class AttestationRefused extends TapwireError<AttestationCode> {}
 
 /**
- * Why a sign-in with the identity provider failed. PROVIDER_UNAVAILABLE: no usable answer. PROVIDER_REFUSED: it answered
- * with an error. CANCELLED: the person refused, or cannot be signed in there. NOT_BEGUN: this browser has begun no sign-in,
- * or too long ago. INVALID: state, code or token are not those of the sign-in that it began. NO_ROLE: the person has no role in the console. BAD_SUBJECT: the id of the person
- * cannot be recorded.
+ * Why a sign-in with the identity provider failed. PROVIDER_UNAVAILABLE: no usable response. PROVIDER_REFUSED: it
+ * responded with an error. CANCELLED: the person refused, or cannot be signed in there. NOT_BEGUN: this browser has
+ * begun no sign-in, or too long ago. INVALID: state, code or token are not those of the sign-in that it began. NO_ROLE:
+ * the person has no role in the console. BAD_SUBJECT: the id of the person cannot be recorded.
  */
 export type SignInErrorCode =
   | 'PROVIDER_UNAVAILABLE'

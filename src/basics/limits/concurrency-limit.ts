@@ -1,6 +1,6 @@
 import { Overloaded } from '../errors.ts';
 
-/** A request has to be answered within 30 s, and its work takes a few of them. */
+/** A request must receive a response within 30 s, and its work takes a few of them. */
 const WAIT_AT_MOST_MS = 20_000;
 
 export interface ConcurrencyLimits {

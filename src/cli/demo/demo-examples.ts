@@ -158,7 +158,7 @@ async function lastSales(client: Client, merchant: string): Promise<Readonly<Rec
 }
 
 /** An example that cannot be created is omitted; the page is shown nevertheless. */
-function unlessRefused<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
+function unlessRefused<Value>(asked: Promise<Value>): Promise<Value | undefined> {
   return asked.catch(() => undefined);
 }
 

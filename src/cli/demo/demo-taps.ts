@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { type Client, createClient } from '#schemas/client';
 import type { Problem } from '#schemas/problem';
 import type { Webhook } from '#schemas/webhook';
-import { authorizationOf, Phone, type PhoneAnswer } from '../../tools/phone/phone.ts';
+import { authorizationOf, Phone, type PhoneResponse } from '../../tools/phone/phone.ts';
 import type { Profile } from '../../tools/phone/profile.ts';
 import { verifyWebhook } from '../../webhooks/verify-webhook.ts';
 import { bad, good, wrapTo } from '../output.ts';
@@ -18,7 +18,7 @@ interface DemoTap {
   readonly expected: string;
   /** The switch that must have received the request. */
   readonly by?: DemoType;
-  readonly tap: (phone: Phone) => Promise<PhoneAnswer>;
+  readonly tap: (phone: Phone) => Promise<PhoneResponse>;
 }
 
 const TAPS: readonly DemoTap[] = [
@@ -60,9 +60,9 @@ export async function submitDemoTaps(profile: Profile): Promise<boolean> {
   const client = createClient({ baseUrl: profile.url, credentials: { token: () => phone.token() } });
   let isAsExpected = true;
   for (const { title, expected, by, tap } of TAPS) {
-    const answer = await tap(phone);
-    const askedSwitch = await switchAsked(client, answer);
-    const got = outcomeOf(answer);
+    const response = await tap(phone);
+    const askedSwitch = await switchAsked(client, response);
+    const got = outcomeOf(response);
     const isRight = got === expected && askedSwitch === by;
     isAsExpected &&= isRight;
     const mark = isRight ? good('ok') : bad(`EXPECTED ${expected} ${by ?? ''}`);
@@ -70,10 +70,10 @@ export async function submitDemoTaps(profile: Profile): Promise<boolean> {
       title.padEnd(22),
       got.padEnd(11),
       (askedSwitch ?? '').padEnd(9),
-      `${answer.ms.toFixed(0)} ms`.padStart(7),
+      `${response.ms.toFixed(0)} ms`.padStart(7),
     ];
     console.log(`tap        ${columns.join('  ')}   ${mark}`);
-    const { serviceReference } = authorizationOf(answer) ?? {};
+    const { serviceReference } = authorizationOf(response) ?? {};
     if (serviceReference)
       console.log(wrapTo(process.stdout, `             ${await trailOf(client, serviceReference)}`, 13));
   }
@@ -81,16 +81,16 @@ export async function submitDemoTaps(profile: Profile): Promise<boolean> {
 }
 
 /** Derived from the transaction's route; undefined for a tap that was refused before routing. */
-async function switchAsked(client: Client, answer: PhoneAnswer): Promise<DemoType | undefined> {
-  const { serviceReference } = authorizationOf(answer) ?? {};
+async function switchAsked(client: Client, response: PhoneResponse): Promise<DemoType | undefined> {
+  const { serviceReference } = authorizationOf(response) ?? {};
   if (serviceReference === undefined) return undefined;
   const { details } = await client.getTransaction({ params: { id: serviceReference } });
   return demoTypeOf(details.at(-1)?.paymentProviderId);
 }
 
-function outcomeOf(answer: PhoneAnswer): string {
-  const authorization = authorizationOf(answer);
-  if (authorization === undefined) return `${answer.status} ${(answer.body as Problem).errorCode}`;
+function outcomeOf(response: PhoneResponse): string {
+  const authorization = authorizationOf(response);
+  if (authorization === undefined) return `${response.status} ${(response.body as Problem).errorCode}`;
   return `${authorization.type} ${authorization.isoResponseCode}`.trim();
 }
 
@@ -153,12 +153,12 @@ export class DemoReceiver {
     const received: Webhook[] = [];
     this.#received = received;
     await this.listen(profile);
-    const answer = await phone.tap(SILENT);
-    const { type = `${answer.status}`, serviceReference = '' } = authorizationOf(answer) ?? {};
+    const response = await phone.tap(SILENT);
+    const { type = `${response.status}`, serviceReference = '' } = authorizationOf(response) ?? {};
     const dispositions = await untilReceived(received, serviceReference, 2);
     this.#received = undefined;
     const isAsExpected = type === 'Indeterminate' && dispositions.join() === 'Indeterminate,Voided';
-    const columns = ['tap        ZAR 10.69, no answer ', type, `         ${answer.ms.toFixed(0)} ms`];
+    const columns = ['tap        ZAR 10.69 no response', type, `         ${response.ms.toFixed(0)} ms`];
     console.log(`${columns.join('   ')}   ${isAsExpected ? good('ok') : bad('UNEXPECTED')}`);
     console.log(`             webhooks, signatures verified: ${dispositions.join(', then ')}`);
     return isAsExpected;

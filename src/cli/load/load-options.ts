@@ -28,7 +28,7 @@ export const USAGE = `usage: tapwire load [options]                    run a loa
   --new-connections        open one for each request
   --phones NUMBER          phones, each with its own token, spread over the merchants (1000)
   --workers NUMBER         processes that send (a quarter of the cores)
-  --answer-within TIME     a call without a response by then counts as lost (60s)
+  --response-within TIME     a call without a response by then counts as lost (60s)
   --seed NUMBER            the same seed makes the same calls at the same moments (1)
   --ledger URL             a ledger of simulated switches, once for each; requires
   --database URL           the gateway's database: both are compared at the end (those of the profile)
@@ -54,7 +54,7 @@ const FLAGS = {
   'new-connections': flag,
   phones: { ...text, default: '1000' },
   workers: text,
-  'answer-within': { ...text, default: '60s' },
+  'response-within': { ...text, default: '60s' },
   seed: { ...text, default: '1' },
   ledger: texts,
   database: text,
@@ -75,7 +75,7 @@ const MAX_CONNECTIONS = 20_000;
 const MAX_PHONES = 100_000;
 const MAX_SEED = 2 ** 31 - 1;
 /** A gateway responds within its switch's deadline plus five seconds, so an hour is never needed. */
-const MAX_ANSWER_SECONDS = 3_600;
+const MAX_RESPONSE_SECONDS = 3_600;
 
 /** The options of the command line. */
 export interface LoadOptions {
@@ -113,7 +113,7 @@ export function readLoadOptions(args: string[], environment: NodeJS.ProcessEnv):
     perSecond,
     thresholds: values['fail-if'] === undefined ? [] : parseThresholds(values['fail-if']),
     profile,
-    settleWithinMs: parseSeconds(values['settle-within'], '--settle-within', MAX_ANSWER_SECONDS) * 1_000,
+    settleWithinMs: parseSeconds(values['settle-within'], '--settle-within', MAX_RESPONSE_SECONDS) * 1_000,
     json: values.json,
     report: values.report,
     isProdAllowed: values['against-prod'] && values['yes-really'],
@@ -127,7 +127,7 @@ function parse(args: string[]) {
 function planOf(values: Values, profile: LoadProfile): Omit<LoadPlan, 'arrivals' | 'seconds' | 'mix'> {
   const kept = parseCount(values.connections, '--connections', 1, MAX_CONNECTIONS);
   const most = parseCount(values['most-connections'], '--most-connections', 1, MAX_CONNECTIONS);
-  const answerWithin = parseSeconds(values['answer-within'], '--answer-within', MAX_ANSWER_SECONDS);
+  const responseWithin = parseSeconds(values['response-within'], '--response-within', MAX_RESPONSE_SECONDS);
   const { issuer, merchants, shortDeadlineTerminal, apiKey } = profile;
   return {
     url: profile.url,
@@ -136,7 +136,7 @@ function planOf(values: Values, profile: LoadProfile): Omit<LoadPlan, 'arrivals'
     workers: workersOf(values.workers),
     phones: parseCount(values.phones, '--phones', 1, MAX_PHONES),
     connections: { kept, most: Math.max(kept, most), isNewEach: values['new-connections'] },
-    answerWithinMs: answerWithin * 1_000,
+    responseWithinMs: responseWithin * 1_000,
   };
 }
 

@@ -17,18 +17,18 @@ export function describeResult(result: LoadResult): string {
   return `\n${parts.join('\n\n')}`;
 }
 
-function scenarioTable({ scenarios, answered, p50Ms, p90Ms, p99Ms, p999Ms, maxMs, outcomes }: LoadResult): string {
+function scenarioTable({ scenarios, responded, p50Ms, p90Ms, p99Ms, p999Ms, maxMs, outcomes }: LoadResult): string {
   const rows = Object.entries(scenarios).map(([name, each]) => [
     name,
-    String(each.answered),
+    String(each.responded),
     ...latenciesIn(each),
     words(each.outcomes),
   ]);
   const all = latenciesIn({ p50Ms, p90Ms, p99Ms, p999Ms, maxMs });
   return tableOf([
-    ['scenario', 'answered', 'p50', 'p90', 'p99', 'p99.9', 'max', 'outcomes'],
+    ['scenario', 'responses', 'p50', 'p90', 'p99', 'p99.9', 'max', 'outcomes'],
     ...rows.sort(([one = ''], [other = '']) => (one < other ? -1 : 1)),
-    ['all', String(answered), ...all, words(outcomes)],
+    ['all', String(responded), ...all, words(outcomes)],
   ]);
 }
 
@@ -39,23 +39,23 @@ function latenciesIn({ p50Ms, p90Ms, p99Ms, p999Ms, maxMs }: Latencies): string[
 }
 
 function countsOf(result: LoadResult): string {
-  const { sent, answered, lost, perSecond, errors, unexpected, unsent, abandoned, reasons, endedBy } = result;
+  const { sent, responded, lost, perSecond, errors, unexpected, unsent, abandoned, reasons, endedBy } = result;
   const ended = { plan: '', signal: ' (stopped by hand)', broke: ' (the gateway failed)' }[endedBy];
   const why = Object.keys(reasons).length === 0 ? '' : `  (${words(reasons)})`;
   return [
-    `sent ${sent}   answered ${answered}   lost ${lost}   ${perSecond} per second${ended}`,
+    `sent ${sent}   responded ${responded}   lost ${lost}   ${perSecond} per second${ended}`,
     `errors ${errors}   unexpected ${unexpected}   not sent ${unsent}   abandoned ${abandoned}${why}`,
   ].join('\n');
 }
 
 function stepTable(steps: LoadResult['steps']): string {
-  const rows = steps.map(({ perSecond, answeredPerSecond, p99Ms, broke }) => [
+  const rows = steps.map(({ perSecond, responsesPerSecond, p99Ms, broke }) => [
     perSecond.toFixed(0),
-    answeredPerSecond.toFixed(0),
+    responsesPerSecond.toFixed(0),
     inMs(p99Ms),
     broke ?? 'held',
   ]);
-  return tableOf([['due/s', 'answered/s', 'p99', ''], ...rows]);
+  return tableOf([['due/s', 'responses/s', 'p99', ''], ...rows]);
 }
 
 function ledgerLine({ ok, description }: LoadResult['ledger']): string {
@@ -137,7 +137,7 @@ interface Seen {
   readonly total: Slice;
 }
 
-/** `  12/60 s  2000 due/s  1998 answered/s  p50 3.10 ms  p99 12.0 ms  0 errors  7 in flight` */
+/** `  12/60 s  2000 due/s  1998 responses/s  p50 3.10 ms  p99 12.0 ms  0 errors  7 in flight` */
 export function progressLine({ second, seconds, slice, total }: Seen, plan: Pick<LoadPlan, 'seconds'>): string {
   const latencies = latenciesOf(slice);
   const errors = Object.values(total.scenarios).reduce((sum, scenario) => sum + scenario.errors, 0);
@@ -145,7 +145,7 @@ export function progressLine({ second, seconds, slice, total }: Seen, plan: Pick
   return [
     `${String(second + 1).padStart(4)}/${Math.ceil(plan.seconds)} s`,
     isSending ? `${Math.round(slice.due / seconds)} due/s` : 'waiting for responses',
-    `${Math.round(slice.answered / seconds)} answered/s`,
+    `${Math.round(slice.responded / seconds)} responses/s`,
     `p50 ${inMs(latencies.percentileMs(0.5))}`,
     `p99 ${inMs(latencies.percentileMs(0.99))}`,
     `${errors + total.lost + total.unsent} errors`,

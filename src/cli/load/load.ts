@@ -44,7 +44,7 @@ export async function run(args: string[]): Promise<number> {
 async function test(args: string[]): Promise<number> {
   const options = readLoadOptions(args, process.env);
   await refuseProd(options);
-  const { result, record, samples } = await withAnswersFolder(options, performTest);
+  const { result, record, samples } = await withResponsesFolder(options, performTest);
   const verdict = { thresholds: options.thresholds, failed: failedThresholds(options.thresholds, result) };
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(result, null, 2)}\n`);
   if (options.report !== undefined) writeFileSync(options.report, htmlReport(result, record, samples, verdict));
@@ -56,13 +56,13 @@ async function test(args: string[]): Promise<number> {
 }
 
 /** When there are ledgers to compare, the responses that clients received are kept until the comparison. */
-async function withAnswersFolder<T>(options: LoadOptions, work: (options: LoadOptions) => Promise<T>): Promise<T> {
+async function withResponsesFolder<T>(options: LoadOptions, work: (options: LoadOptions) => Promise<T>): Promise<T> {
   if (options.profile.books === undefined) return work(options);
-  const answersFolder = mkdtempSync(join(tmpdir(), 'tapwire-load-'));
+  const responsesFolder = mkdtempSync(join(tmpdir(), 'tapwire-load-'));
   try {
-    return await work({ ...options, plan: { ...options.plan, answersFolder } });
+    return await work({ ...options, plan: { ...options.plan, responsesFolder } });
   } finally {
-    rmSync(answersFolder, { recursive: true, force: true });
+    rmSync(responsesFolder, { recursive: true, force: true });
   }
 }
 
@@ -130,8 +130,8 @@ async function booksOf(
   const own = { ...books, since: startedAt.toISOString() };
   console.log('comparing the ledgers of gateway and switches ...');
   const types = await installedTypes();
-  const { answersFolder } = plan;
-  return proveLedger({ books: own, types, answersFolder, settleWithinMs, isAsked }).catch((error: Error) => ({
+  const { responsesFolder } = plan;
+  return proveLedger({ books: own, types, responsesFolder, settleWithinMs, isAsked }).catch((error: Error) => ({
     ...NO_LEDGER,
     description: `the ledgers could not be compared: ${error instanceof TapwireError ? sentenceOf(error) : describeSystemError(error)}`,
   }));

@@ -58,12 +58,12 @@ export function parseMti(mti: string): MtiParts | undefined {
   return { version, class: messageClass, function: messageFunction, origin };
 }
 
-/** An odd function answers the even one before it. */
+/** An odd function responds to the even one before it. */
 export function isResponse(mti: string): boolean {
   return (mti.charCodeAt(2) & 1) === 1;
 }
 
-/** The MTI of the response to a request or an advice. A repeat has the same response: 0430 answers 0420 and 0421. */
+/** The MTI of the response to a request or an advice. A repeat has the same response: 0430 responds to 0420 and 0421. */
 export function responseMti(mti: string): string | undefined {
   if (parseMti(mti) === undefined || isResponse(mti)) return undefined;
   return mti.substring(0, 2) + (Number(mti.charAt(2)) + 1) + (Number(mti.charAt(3)) & ~1);

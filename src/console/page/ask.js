@@ -23,26 +23,26 @@ export function whenUnavailable(listener) {
 
 /**
  * @param {string} path
- * @param {{ method?: string, body?: object, read?: (answer: Response) => Promise<unknown> }} [options]
+ * @param {{ method?: string, body?: object, read?: (response: Response) => Promise<unknown> }} [options]
  * @returns {Promise<any>}
  * @throws Error with a message for a person
  */
 async function ask(path, { method = 'GET', body, read } = {}) {
   const headers = { ...(body && { 'content-type': 'application/json' }), 'x-csrf-token': csrfToken };
-  const answer = await fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) }).catch(() => {
+  const response = await fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) }).catch(() => {
     onUnavailable();
     throw new Error('The gateway does not respond.');
   });
-  if (answer.status === 204) return undefined;
-  if (answer.ok && read)
-    return read(answer).catch(() => {
+  if (response.status === 204) return undefined;
+  if (response.ok && read)
+    return read(response).catch(() => {
       throw new Error('The file broke off. Export it again.');
     });
-  const data = await answer.json().catch(() => ({}));
-  if (answer.ok) return data;
-  if (answer.status === 503) onUnavailable();
-  if (answer.status === 401 && path !== '/ops/session') onOver();
-  throw Object.assign(new Error(wordsFor(answer, data)), { status: answer.status });
+  const data = await response.json().catch(() => ({}));
+  if (response.ok) return data;
+  if (response.status === 503) onUnavailable();
+  if (response.status === 401 && path !== '/ops/session') onOver();
+  throw Object.assign(new Error(wordsFor(response, data)), { status: response.status });
 }
 
 /**
@@ -134,7 +134,7 @@ export const followTransaction = (transaction) => ask(`/ops/data/transactions/${
  * @returns the file; a file that breaks off is an error
  */
 export const exportTransactions = (filter) =>
-  ask('/ops/data/transactions/export', { method: 'POST', body: { filter }, read: (answer) => answer.blob() });
+  ask('/ops/data/transactions/export', { method: 'POST', body: { filter }, read: (response) => response.blob() });
 /**
  * @param {string} list
  * @param {object} filter

@@ -61,7 +61,7 @@ function show({ cells, conflicts, omitted }) {
 
 /** @param {Cell} cell */
 function cellOf({ name, url, fault, acquirers }) {
-  const state = h('span', { class: 'chip', 'data-state': fault ? 'bad' : 'good' }, fault ? 'fault' : 'answers');
+  const state = h('span', { class: 'chip', 'data-state': fault ? 'bad' : 'good' }, fault ? 'fault' : 'responses');
   const rows = acquirers.map(acquirerRow);
   const content = h(
     'div',

@@ -16,7 +16,7 @@ import { openTransactionView } from './transaction.js';
 import { openTransactions } from './transactions.js';
 import { openWork } from './work.js';
 
-/** Time until the next request to a gateway that cannot answer. */
+/** Time until the next request to a gateway that cannot respond. */
 const ASKED_AGAIN_MS = 2_000;
 const login = byId('login');
 /** @type {string | undefined} */

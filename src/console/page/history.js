@@ -31,7 +31,7 @@ let range = FIRST;
 let chosen;
 /** @type {History | undefined} */
 let shown;
-/** @type {string | undefined} The address that the shown figures answer. */
+/** @type {string | undefined} The address from which the shown figures came. */
 let shownFor;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let looking;

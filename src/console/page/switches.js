@@ -36,7 +36,7 @@ export function switchRow() {
     { of: ({ availability }, cell) => chip(cell, availability, STATES[availability]) },
     { of: (item, cell) => showLines(item, cell) },
     figure(({ inFlight }) => count(inFlight)),
-    figure((item) => rate(item.answeredPerSecond)),
+    figure((item) => rate(item.responsesPerSecond)),
     figure((item) => ms(item.p50)),
     figure((item) => ms(item.p99)),
     trouble((item) => item.timedOut),

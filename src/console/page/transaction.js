@@ -320,7 +320,7 @@ function messagesOf(messages) {
           {},
           `${each.kind}${each.kind === 'authorization' ? '' : ` ${each.number}`}`,
           ' ',
-          h('span', { class: 'chip', 'data-state': each.outcome === 'answered' ? 'good' : 'bad' }, each.outcome),
+          h('span', { class: 'chip', 'data-state': each.outcome === 'responded' ? 'good' : 'bad' }, each.outcome),
           ' ',
           h('small', {}, `${time(each.sentAt)} · ${each.tookMs} ms · connection ${each.connection}`),
         ),

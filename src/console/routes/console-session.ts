@@ -106,8 +106,8 @@ export function registerConsoleAccount(server: Server, parts: ConsoleParts): voi
 }
 
 /**
- * How people can sign in, and the two navigations of the sign-in with the provider. They answer with redirects, because a
- * person sees them: a failure leads to the page of the console, which says what is wrong.
+ * How people can sign in, and the two navigations of the sign-in with the provider. They respond with redirects,
+ * because a person sees them: a failure leads to the page of the console, which says what is wrong.
  */
 export function registerConsoleSignIn(server: Server, { provider, cookie }: ConsoleParts): void {
   const facts = (summary: string) => ({ facts: { summary, section: 'extension', takes: [], isAsset: true } }) as const;
@@ -126,7 +126,7 @@ export function registerConsoleSignIn(server: Server, { provider, cookie }: Cons
     schema: { querystring: z.unknown() },
     onRequest: async (request) => refuseOtherStarts(request),
     handler: (request, reply) =>
-      answer(provider, reply, async () => {
+      respond(provider, reply, async () => {
         const { to } = request.query as { to?: unknown };
         const { url, sealed } = await signIns.start(to, cookie.read(request));
         pending.set(reply, sealed, SIGN_IN_SECONDS);
@@ -140,7 +140,7 @@ export function registerConsoleSignIn(server: Server, { provider, cookie }: Cons
     config: facts('Finish a sign-in'),
     schema: { querystring: z.unknown() },
     handler: (request, reply) =>
-      answer(provider, reply, async () => {
+      respond(provider, reply, async () => {
         const sealed = pending.read(request);
         pending.clear(reply);
         const search = request.raw.url!.replace(/^[^?]*/, '');
@@ -157,7 +157,7 @@ function refuseOtherStarts({ headers }: FastifyRequest): void {
   if (site !== undefined && site !== 'same-origin' && site !== 'none') throw new AuthError('FORBIDDEN', 'site');
 }
 
-async function answer(
+async function respond(
   { onFailure }: ProviderParts,
   reply: FastifyReply,
   next: () => Promise<string>,

@@ -8,7 +8,7 @@ import {
 } from '#schemas/console-transactions';
 import { checkToken } from '../../auth/portal/portal-session.ts';
 import { NotFound } from '../../basics/errors.ts';
-import { recordWhenFlushed } from '../../http/answer-phone.ts';
+import { recordWhenFlushed } from '../../http/respond-to-phone.ts';
 import type { Server } from '../../http/server.ts';
 import { withZod } from '../../http/with-zod.ts';
 import { type DispositionId, dispositionName } from '../../payments/model/disposition.ts';

@@ -156,14 +156,14 @@ export class AwsClient {
       signal,
       redirect: 'error',
     });
-    const answer = await readJson(response);
+    const json = await readJson(response);
     this.#roundTrips.record(performance.now() - startedAtMs);
     this.#status = 'ready';
     if (response.ok) {
       this.#succeeded++;
-      return { body: answer };
+      return { body: json };
     }
-    return { error: nameOfError(response, answer) };
+    return { error: nameOfError(response, json) };
   }
 
   /** Credentials can come from a program or another machine, without a time limit of their own. */

@@ -40,8 +40,8 @@ interface Thread {
   readonly port: MessagePort;
   readonly waiting: Map<number, Waiting>;
   /** Requests without a response, those included whose callers wait no longer. */
-  unanswered: number;
-  answeredAtMs: number;
+  withoutResponse: number;
+  respondedAtMs: number;
 }
 
 /**
@@ -85,12 +85,12 @@ export class Token implements HsmDevices {
    */
   call(operation: TokenOperation): Promise<Uint8Array> {
     const thread = this.#openThread();
-    if (thread.unanswered >= MAX_OUTSTANDING) throw this.#failed('BUSY');
+    if (thread.withoutResponse >= MAX_OUTSTANDING) throw this.#failed('BUSY');
     const number = this.#number++;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => this.#expire(thread, number), this.#limitMs);
       thread.waiting.set(number, { startedAtMs: performance.now(), timer, resolve, reject });
-      thread.unanswered++;
+      thread.withoutResponse++;
       thread.port.postMessage({ ...operation, number } satisfies TokenRequest);
     });
   }
@@ -104,7 +104,7 @@ export class Token implements HsmDevices {
     const number = this.#number++;
     const startedAtMs = performance.now();
     const done = new SharedArrayBuffer(4);
-    thread.unanswered++;
+    thread.withoutResponse++;
     thread.port.postMessage({ ...operation, number, done } satisfies TokenRequest);
     Atomics.wait(new Int32Array(done), 0, 0, this.#limitMs);
     for (let received = receiveMessageOnPort(thread.port); received; received = receiveMessageOnPort(thread.port)) {
@@ -115,7 +115,7 @@ export class Token implements HsmDevices {
         return this.#resultOf(response, startedAtMs);
       }
     }
-    throw thread.answeredAtMs < startedAtMs ? this.#giveUp(thread, 'TIMEOUT') : this.#failed('TIMEOUT');
+    throw thread.respondedAtMs < startedAtMs ? this.#giveUp(thread, 'TIMEOUT') : this.#failed('TIMEOUT');
   }
 
   deviceStates(): readonly HsmDeviceState[] {
@@ -162,7 +162,7 @@ export class Token implements HsmDevices {
     const { modulePath, label, pin, thread: program = THREAD } = this.#options;
     const { port1: port, port2 } = new MessageChannel();
     const worker = new Worker(program, { workerData: { modulePath, label, pin, port: port2 }, transferList: [port2] });
-    const thread: Thread = { worker, port, waiting: new Map(), unanswered: 0, answeredAtMs: 0 };
+    const thread: Thread = { worker, port, waiting: new Map(), withoutResponse: 0, respondedAtMs: 0 };
     port.on('message', (response: TokenResponse) => this.#settle(thread, response));
     worker.on('error', (error: Error) => {
       this.#lastFailure = `the thread of the token ended: ${error.message}`;
@@ -180,7 +180,7 @@ export class Token implements HsmDevices {
   /** The call was not reached in time. */
   #expire(thread: Thread, number: number): void {
     const { startedAtMs, reject } = thread.waiting.get(number)!;
-    if (thread.answeredAtMs < startedAtMs) {
+    if (thread.respondedAtMs < startedAtMs) {
       this.#giveUp(thread, 'TIMEOUT');
       return;
     }
@@ -189,8 +189,8 @@ export class Token implements HsmDevices {
   }
 
   #noteResponse(thread: Thread): void {
-    thread.unanswered--;
-    thread.answeredAtMs = performance.now();
+    thread.withoutResponse--;
+    thread.respondedAtMs = performance.now();
   }
 
   #settle(thread: Thread, response: TokenResponse): void {

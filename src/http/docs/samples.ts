@@ -78,7 +78,7 @@ export function tryItForm(reference: Reference, operation: DocumentedOperation):
     ${optional.length > 0 && html`<details><summary>Optional parameters</summary>${optional}</details>`}
     ${body !== undefined && html`<label for="try-body">Body</label><textarea id="try-body" rows="${Math.min(body.split('\n').length + 1, 16)}" spellcheck="false">${body}</textarea>`}
     <p class="send"><button type="submit">Send</button> <span id="try-status" role="status"></span></p>
-    <div id="try-answer" hidden>
+    <div id="try-response" hidden>
       <details><summary>Response headers</summary><pre><code id="try-headers"></code></pre></details>
       <figure class="code"><figcaption>Response body</figcaption><pre id="try-text"><code></code></pre></figure>
     </div>

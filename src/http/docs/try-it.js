@@ -84,7 +84,7 @@ async function send(event) {
   element('try-status').textContent = 'Sending …';
   const startedAtMs = performance.now();
   try {
-    const answer = await fetch(url, {
+    const response = await fetch(url, {
       method,
       headers,
       body,
@@ -92,13 +92,13 @@ async function send(event) {
       credentials: 'omit',
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
-    const text = await answer.text();
+    const text = await response.text();
     const took = Math.round(performance.now() - startedAtMs);
-    element('try-status').textContent = `${answer.status} ${answer.statusText}, ${took} ms`;
-    showAnswer([...answer.headers].map((pair) => pair.join(': ')).join('\n'), text);
+    element('try-status').textContent = `${response.status} ${response.statusText}, ${took} ms`;
+    showResponse([...response.headers].map((pair) => pair.join(': ')).join('\n'), text);
   } catch (error) {
     element('try-status').textContent = `No response: ${error.message}`;
-    element('try-answer').hidden = true;
+    element('try-response').hidden = true;
   } finally {
     button.disabled = false;
   }
@@ -108,10 +108,10 @@ async function send(event) {
  * @param {string} headers
  * @param {string} text
  */
-function showAnswer(headers, text) {
+function showResponse(headers, text) {
   element('try-headers').textContent = headers;
   element('try-text').firstChild.textContent = pretty(text).slice(0, MAX_SHOWN) || '(no body)';
-  element('try-answer').hidden = false;
+  element('try-response').hidden = false;
 }
 
 /** @param {string} text */

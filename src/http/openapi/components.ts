@@ -37,7 +37,7 @@ export class Components {
     if (name.startsWith('__'))
       throw new Error(`a schema that refers to itself needs a name: ${JSON.stringify(schema)}`);
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema)) {
-      throw new Error(`two schemas are called ${name}: a body with defaults needs a name other than its answer's`);
+      throw new Error(`two schemas are called ${name}: a body with defaults needs a name other than its response's`);
     }
     this.schemas[name] = schema;
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ERROR_CODE_NAMES, type ErrorCode, problem } from '#schemas/problem';
-import { answerSource } from '../answer-schema.ts';
 import { STATUS_TITLES } from '../problem.ts';
+import { responseSource } from '../response-schema.ts';
 import type { KnownRoute, RouteFacts } from '../route-table.ts';
 import type { Components, JsonSchema } from './components.ts';
 import { exampleOf } from './example.ts';
@@ -62,13 +62,13 @@ function responsesOf(route: KnownRoute, components: Components): object {
   const { facts, schema } = route;
   const responses: Record<string, object> = {};
   for (const [status, compiled] of Object.entries(schema.response ?? { 200: undefined })) {
-    const source = compiled && answerSource(compiled);
-    const headers = answerHeaders(route, Number(status));
+    const source = compiled && responseSource(compiled);
+    const headers = responseHeaders(route, Number(status));
     const content = contentOf(facts, source, components);
     responses[status] = { description: STATUS_TITLES[Number(status)] ?? 'OK', headers, ...(content && { content }) };
   }
   if (facts.hasEntityTag) {
-    responses[304] = { description: 'Not Modified', headers: answerHeaders(route, 304) };
+    responses[304] = { description: 'Not Modified', headers: responseHeaders(route, 304) };
   }
   for (const [status, codes] of problemsOf(route)) {
     responses[status] ??= problemResponse(status, codes, components);
@@ -89,7 +89,7 @@ function contentOf(
 
 const headerRef = (name: string) => ({ $ref: `#/components/headers/${name}` });
 
-function answerHeaders({ schema, isIdempotent, facts }: KnownRoute, status: number): object {
+function responseHeaders({ schema, isIdempotent, facts }: KnownRoute, status: number): object {
   const isPaged = schema.querystring instanceof z.ZodObject && 'after' in schema.querystring.shape;
   return {
     'X-Correlation-Id': headerRef('CorrelationId'),

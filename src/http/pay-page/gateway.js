@@ -1,9 +1,9 @@
 // Calls the gateway that served this page. Its address is derived from pay/assets/, where parts of the page are.
 
-import { AnswerError, createClient, NoAnswerError } from './client.ts';
+import { createClient, NoResponseError, ResponseError } from './client.ts';
 import { link } from './link.js';
 
-/** A request that involves no other system is answered within milliseconds. This allows for a slow connection. */
+/** A request that involves no other system receives a response within milliseconds. This allows for a slow connection. */
 const TIMEOUT_MS = 10_000;
 
 /**
@@ -22,10 +22,10 @@ export const gateway = createClient({
 });
 
 /**
- * Whether the gateway did not answer: there was no response, or one from an intermediary.
+ * Whether the gateway did not respond: there was no response, or one from an intermediary.
  *
  * @param {unknown} error
  */
 export function isSilence(error) {
-  return error instanceof NoAnswerError || error instanceof AnswerError;
+  return error instanceof NoResponseError || error instanceof ResponseError;
 }

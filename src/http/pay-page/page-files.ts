@@ -80,8 +80,8 @@ function operationWords(operations: Readonly<Record<string, Operation>>): string
   ]);
   return [
     `export const OPERATIONS = ${JSON.stringify(Object.fromEntries(rows), undefined, 2)};`,
-    'const answer = { safeParse: (data) => ({ success: data instanceof Object, data }) };',
-    'for (const operation of Object.values(OPERATIONS)) operation.answer = answer;',
+    'const response = { safeParse: (data) => ({ success: data instanceof Object, data }) };',
+    'for (const operation of Object.values(OPERATIONS)) operation.response = response;',
     `export const problem = { safeParse: (data) => ({ success: typeof data?.errorCode === 'number', data }) };`,
     '',
   ].join('\n');

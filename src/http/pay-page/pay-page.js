@@ -12,7 +12,7 @@ import { filled, texts } from './texts.js';
 /** @typedef {import('../../../schemas/pay-page.ts').PayPageState} State */
 
 const LOOK_EVERY_MS = 2_000;
-/** An answer that takes longer makes the page say that its state may be old. */
+/** A response that takes longer makes the page say that its state may be old. */
 const SLOW_AFTER_MS = 4_000;
 /** The countdown changes its colour in the last minute. */
 const HURRY_SECONDS = 60;

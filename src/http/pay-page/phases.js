@@ -96,10 +96,10 @@ export function phaseOfWait(seconds) {
 }
 
 /**
- * What a page without an answer of the gateway shows, beside its last known state.
+ * What a page without a response of the gateway shows, beside its last known state.
  *
  * @param {Phase | undefined} last phase shown before
- * @param {boolean} isSlow the answer is late, and may still arrive
+ * @param {boolean} isSlow the response is late, and may still arrive
  */
 export function phaseWithoutNews(last, isSlow) {
   if (isSlow) return SLOW_CONNECTION;

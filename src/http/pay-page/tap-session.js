@@ -119,11 +119,11 @@ export class TapSession {
     const { status } = /** @type {{ status?: string }} */ (request.body ?? {});
     const call = [method, path, status].filter(Boolean).join(' ');
     try {
-      const answer = await gateway[operation](request, options);
+      const response = await gateway[operation](request, options);
       this.#onCall(call, 'ok');
-      return answer;
+      return response;
     } catch (error) {
-      this.#onCall(call, error.status ?? 'no answer');
+      this.#onCall(call, error.status ?? 'no response');
       throw error;
     }
   }

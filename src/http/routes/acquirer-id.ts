@@ -1,6 +1,6 @@
 import { ownAcquirer } from '#schemas/tokens';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { responseSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 /** 4.16: returns the caller's acquirer. */
@@ -8,7 +8,7 @@ export function registerAcquirerIdRoute(server: Server, authenticator: Authentic
   withZod(server).route({
     method: 'GET',
     url: '/acquirers/me',
-    schema: { response: { 200: answerSchema(ownAcquirer) } },
+    schema: { response: { 200: responseSchema(ownAcquirer) } },
     config: {
       facts: {
         summary: 'Get your own acquirer id',

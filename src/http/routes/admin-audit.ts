@@ -4,7 +4,7 @@ import type { Authenticator } from '../../auth/authenticator.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { type ChangePage, listAdminEvents } from '../../store/settings/admin-events.ts';
 import { withNextPage } from '../next-page.ts';
-import { answerList, type Server } from '../server.ts';
+import { responseList, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import { adminFacts, identifyAdministrator, identifyOperator } from './admin-settings.ts';
 
@@ -13,7 +13,7 @@ const NEXT_PAGE = 'The header `Link` (`rel="next"`) leads to the next page.';
 
 /** The admin events: an acquirer reads its own, the operator of the installation reads all. */
 export function registerAuditRoutes(server: Server, authenticator: Authenticator, database: Database): void {
-  const response = { 200: answerList(recordedChange) };
+  const response = { 200: responseList(recordedChange) };
   const list = (acquirerId: number | undefined, page: ChangePage) => listAdminEvents(database, { ...page, acquirerId });
   const nameOf = ({ number }: RecordedChange) => number;
 

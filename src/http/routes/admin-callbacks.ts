@@ -6,7 +6,7 @@ import type { Change } from '../../store/settings/admin-commit.ts';
 import type { CallbackRegistry } from '../../webhooks/callback-registry.ts';
 import { callbackOf, callbackSecretOf, overlapOf, refuseUrl } from '../callbacks-view.ts';
 import type { RouteGuards } from '../idempotency.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { responseSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import { adminFacts, identifyAdministrator } from './admin-settings.ts';
 
@@ -39,7 +39,7 @@ export function registerAdminCallbackRoutes(
       'Get the callback URL of links',
       'Returns the URL that receives the outcomes of link and intent payments of the integrator.',
     ),
-    schema: { params: integratorPath, response: { 200: answerSchema(callback) } },
+    schema: { params: integratorPath, response: { 200: responseSchema(callback) } },
     onRequest,
     handler: async (request) => {
       const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
@@ -54,7 +54,7 @@ export function registerAdminCallbackRoutes(
       'Set the callback URL of links',
       'Sets the URL that receives the outcomes of link and intent payments of the integrator. Enables deliveries again if the receiver stopped them with 410.',
     ),
-    schema: { params: integratorPath, body: callbackRegistration, response: { 200: answerSchema(z.object({})) } },
+    schema: { params: integratorPath, body: callbackRegistration, response: { 200: responseSchema(z.object({})) } },
     onRequest,
     handler: async (request) => {
       const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
@@ -70,7 +70,7 @@ export function registerAdminCallbackRoutes(
       'Remove the callback URL of links',
       'Removes the URL. The gateway then sends no webhooks for link and intent payments of the integrator.',
     ),
-    schema: { params: integratorPath, response: { 204: answerSchema(z.null()) } },
+    schema: { params: integratorPath, response: { 204: responseSchema(z.null()) } },
     onRequest,
     handler: async (request, reply) => {
       const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
@@ -87,7 +87,7 @@ export function registerAdminCallbackRoutes(
       'Creates a new signing secret and returns it once. The previous secret also signs for `overlapHours`. Refused with 409 while the secret before the current one still signs, unless `isCompromised` ends all earlier secrets.',
       'makeSecretForWebhooksOfLinks',
     ),
-    schema: { params: integratorPath, body: secretRotation, response: { 200: answerSchema(callbackSecret) } },
+    schema: { params: integratorPath, body: secretRotation, response: { 200: responseSchema(callbackSecret) } },
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {

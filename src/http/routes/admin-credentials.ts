@@ -15,7 +15,7 @@ import {
   UserSettings,
 } from '../../store/settings/credential-settings.ts';
 import type { RouteGuards } from '../idempotency.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { responseSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import {
   type AdminGuard,
@@ -66,7 +66,7 @@ function registerKeyRoutes(
     schema: {
       params: makeApiKey.params,
       body: makeApiKey.body,
-      response: { 201: answerSchema(makeApiKey.answer) },
+      response: { 201: responseSchema(makeApiKey.response) },
     },
     onRequest,
     ...idempotent,
@@ -88,7 +88,7 @@ function registerKeyRoutes(
     schema: {
       params: rotateApiKey.params,
       body: rotateApiKey.body,
-      response: { 201: answerSchema(rotateApiKey.answer) },
+      response: { 201: responseSchema(rotateApiKey.response) },
     },
     onRequest,
     ...idempotent,
@@ -159,7 +159,7 @@ function registerUserRoutes(
     schema: {
       params: addPortalUser.params,
       body: addPortalUser.body,
-      response: { 201: answerSchema(addPortalUser.answer) },
+      response: { 201: responseSchema(addPortalUser.response) },
     },
     onRequest,
     ...idempotent,
@@ -182,7 +182,7 @@ function registerUserRoutes(
     schema: {
       params: changePortalUser.params,
       body: changePortalUser.body,
-      response: { 200: answerSchema(changePortalUser.answer) },
+      response: { 200: responseSchema(changePortalUser.response) },
     },
     onRequest,
     handler: async (request) => {
@@ -206,7 +206,7 @@ function registerUserRoutes(
     schema: {
       params: resetPasswordOfPortalUser.params,
       body: resetPasswordOfPortalUser.body,
-      response: { 200: answerSchema(resetPasswordOfPortalUser.answer) },
+      response: { 200: responseSchema(resetPasswordOfPortalUser.response) },
     },
     onRequest,
     ...idempotent,

@@ -11,7 +11,7 @@ import type { Removal } from '../../store/settings/settings-table.ts';
 import type { RouteGuards } from '../idempotency.ts';
 import { withNextPage } from '../next-page.ts';
 import type { Credential, RouteFacts } from '../route-table.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { responseSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 type Id = number | string;
@@ -36,9 +36,9 @@ type SettingsOperation = Operation & { readonly params: z.ZodType };
 export interface SettingsRoutes<Stored extends object> {
   /** The entry in `SETTINGS` of schemas/admin-operations.ts. */
   readonly operations: {
-    readonly list: SettingsOperation & { readonly query: z.ZodType; readonly answer: z.ZodType<Stored[]> };
+    readonly list: SettingsOperation & { readonly query: z.ZodType; readonly response: z.ZodType<Stored[]> };
     readonly add: SettingsOperation & { readonly body: z.ZodType };
-    readonly show: SettingsOperation & { readonly answer: z.ZodType<Stored> };
+    readonly show: SettingsOperation & { readonly response: z.ZodType<Stored> };
     readonly remove: SettingsOperation;
     readonly change?: SettingsOperation & { readonly method: 'PATCH' | 'PUT'; readonly body: z.ZodType };
   };
@@ -76,7 +76,7 @@ export function adminFacts(
   return { facts: { summary, ...more, section: 'extension', takes, scope, problems: { ...OF_TOKENS, ...problems } } };
 }
 
-/** Tokens are not accepted. A request that has one is first answered with the token's own fault. */
+/** Tokens are not accepted. A request that has one first receives the token's own fault. */
 const OF_TOKENS = { 401: [117, 118], 403: [105] } as const;
 
 /** Another resource still needs the removed one, or the rules of its kind forbid the change. */
@@ -120,7 +120,7 @@ export function registerSettingsRoutes<Settings extends object, Stored extends o
     method: add.method,
     url: urlOf(add),
     config: adminFacts(`Add ${one}`, routes, { description: described(`Adds ${one} to the acquirer.`, notes?.add) }),
-    schema: { params: add.params, body: add.body, response: { 201: answerSchema(add.answer) } },
+    schema: { params: add.params, body: add.body, response: { 201: responseSchema(add.response) } },
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {
@@ -139,7 +139,7 @@ export function registerSettingsRoutes<Settings extends object, Stored extends o
       description: described(CHANGES[change.method], notes?.change, 'The change takes effect within seconds.'),
       problems: IN_THE_WAY,
     }),
-    schema: { params: change.params, body: change.body, response: { 200: answerSchema(change.answer) } },
+    schema: { params: change.params, body: change.body, response: { 200: responseSchema(change.response) } },
     onRequest,
     handler: async (request, reply) => {
       let strandedSales = 0;
@@ -172,7 +172,7 @@ export function registerReadRoutes<Stored extends object>(
         'The header `Link` (`rel="next"`) leads to the next page.',
       ),
     }),
-    schema: { params: list.params, querystring: list.query, response: { 200: answerSchema(list.answer) } },
+    schema: { params: list.params, querystring: list.query, response: { 200: responseSchema(list.response) } },
     onRequest,
     handler: async (request, reply) => {
       const rows = await settings.list(request.change!, request.query as Page);
@@ -183,7 +183,7 @@ export function registerReadRoutes<Stored extends object>(
     method: show.method,
     url: urlOf(show),
     config: adminFacts(`Show ${one}`, routes, { description: `Returns ${one} of the acquirer.` }),
-    schema: { params: show.params, response: { 200: answerSchema(show.answer) } },
+    schema: { params: show.params, response: { 200: responseSchema(show.response) } },
     onRequest,
     handler: (request) => settings.find(request.change!, idOf(request)),
   });
@@ -203,7 +203,7 @@ export function registerRemoveRoute<Stored extends object>(
       description: routes.notes?.remove ?? `Removes ${routes.one}. Refused with 409 while other objects depend on it.`,
       problems: IN_THE_WAY,
     }),
-    schema: { params: remove.params, response: { 204: answerSchema(z.null()) } },
+    schema: { params: remove.params, response: { 204: responseSchema(z.null()) } },
     onRequest,
     handler: async (request, reply) => {
       const removal = await settings.remove(request.change!, idOf(request));

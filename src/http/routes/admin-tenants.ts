@@ -14,7 +14,7 @@ import {
 } from '../../store/settings/tenant-settings.ts';
 import type { RouteGuards } from '../idempotency.ts';
 import { withNextPage } from '../next-page.ts';
-import { answerList, answerSchema, type Server } from '../server.ts';
+import { responseList, responseSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import {
   adminFacts,
@@ -36,7 +36,7 @@ function registerAcquirerRoutes(
   { authenticator, idempotent, acquirers }: RouteGuards & { readonly acquirers: Acquirers },
 ): void {
   const onRequest = identifyOperator(authenticator, SCOPE);
-  const response = { 200: answerSchema(storedAcquirer) };
+  const response = { 200: responseSchema(storedAcquirer) };
 
   withZod(server).route({
     method: 'GET',
@@ -45,7 +45,7 @@ function registerAcquirerRoutes(
       'List acquirers',
       'Lists the acquirers of the installation in ascending order of their ids. The header `Link` (`rel="next"`) leads to the next page.',
     ),
-    schema: { querystring: pageOf(numberInPath), response: { 200: answerList(storedAcquirer) } },
+    schema: { querystring: pageOf(numberInPath), response: { 200: responseList(storedAcquirer) } },
     onRequest,
     handler: async (request, reply) => {
       const rows = await acquirers.list(request.query);
@@ -57,7 +57,7 @@ function registerAcquirerRoutes(
     method: 'POST',
     url: '/acquirers',
     config: operatorFacts('Add an acquirer', 'Adds an acquirer to the installation.'),
-    schema: { body: newAcquirer, response: { 201: answerSchema(storedAcquirer) } },
+    schema: { body: newAcquirer, response: { 201: responseSchema(storedAcquirer) } },
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {

@@ -4,7 +4,7 @@ import { callback, callbackRegistration, callbackSecret, secretRotation } from '
 import type { CallbackRegistry } from '../../webhooks/callback-registry.ts';
 import { callbackOf, callbackSecretOf, overlapOf, refuseUrl } from '../callbacks-view.ts';
 import type { RouteGuards } from '../idempotency.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { responseSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 /** Key and token together (4.9, 4.10), both of the same integrator. */
@@ -37,7 +37,7 @@ export function registerCallbackRoutes(
         ...OWN,
       },
     },
-    schema: { body: callbackRegistration, response: { 200: answerSchema(z.object({})) } },
+    schema: { body: callbackRegistration, response: { 200: responseSchema(z.object({})) } },
     onRequest: identify,
     handler: async (request) => {
       const owner = request.integrator!;
@@ -57,7 +57,7 @@ export function registerCallbackRoutes(
         ...OWN,
       },
     },
-    schema: { response: { 200: answerSchema(callback) } },
+    schema: { response: { 200: responseSchema(callback) } },
     onRequest: identify,
     handler: async (request) => callbackOf(await callbacks.find(request.integrator!, SERVES)),
   });
@@ -76,7 +76,7 @@ export function registerCallbackRoutes(
         problems: { 409: [134] },
       },
     },
-    schema: { body: secretRotation, response: { 200: answerSchema(callbackSecret) } },
+    schema: { body: secretRotation, response: { 200: responseSchema(callbackSecret) } },
     onRequest: identify,
     ...idempotent,
     handler: async (request, reply) => {

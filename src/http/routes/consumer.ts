@@ -6,7 +6,7 @@ import type { Directory } from '../../payments/ports/directory-ports.ts';
 import type { LinkStore } from '../../payments/ports/store-ports.ts';
 import { identifyLink, qrCodeDetailsOf } from '../links-view.ts';
 import type { RouteFacts } from '../route-table.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { responseSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 const BY_TOKEN = { section: 'extension', takes: ['intentToken'] } as const satisfies Partial<RouteFacts>;
@@ -33,7 +33,7 @@ export function registerConsumerRoutes(
         problems: { 410: [118] },
       },
     },
-    schema: { params: qrCodePath, response: { 200: answerSchema(qrCodeDetails) } },
+    schema: { params: qrCodePath, response: { 200: responseSchema(qrCodeDetails) } },
     onRequest: identify,
     handler: async (request, reply) => {
       const opened = await openLink(links, request.intent!, request.params.id);
@@ -56,7 +56,7 @@ export function registerConsumerRoutes(
         problems: { 404: [122], 409: [134], 410: [118] },
       },
     },
-    schema: { body: linkAcknowledgement, response: { 200: answerSchema(linkAcknowledged) } },
+    schema: { body: linkAcknowledgement, response: { 200: responseSchema(linkAcknowledged) } },
     onRequest: identify,
     handler: async (request) => {
       const { qrCodeId, status, transactionId } = request.body;

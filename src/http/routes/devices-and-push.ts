@@ -8,14 +8,14 @@ import {
   registeredDevice,
   removedDevice,
 } from '#schemas/device';
-import { newPush, pushAnswer } from '#schemas/push';
+import { newPush, pushResponse } from '#schemas/push';
 import type { DeviceRegistry } from '../../push/device-registry.ts';
 import type { DeviceUser } from '../../push/ports.ts';
 import type { PushPayments } from '../../push/push-payments.ts';
 import { type RouteGuards, requestHash } from '../idempotency.ts';
 import { withNextPage } from '../next-page.ts';
 import type { RouteFacts } from '../route-table.ts';
-import { answerList, answerSchema, type Server } from '../server.ts';
+import { responseList, responseSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 declare module 'fastify' {
@@ -62,7 +62,7 @@ export function registerDeviceRoutes(
     }),
     schema: {
       body: newDevice,
-      response: { 200: answerSchema(registeredDevice), 201: answerSchema(registeredDevice) },
+      response: { 200: responseSchema(registeredDevice), 201: responseSchema(registeredDevice) },
     },
     onRequest,
     ...idempotent,
@@ -79,7 +79,7 @@ export function registerDeviceRoutes(
       description:
         'Lists the registered devices, newest first. Push tokens are never returned. The header `Link` (`rel="next"`) leads to the next page.',
     }),
-    schema: { querystring: devicePage, response: { 200: answerList(device) } },
+    schema: { querystring: devicePage, response: { 200: responseList(device) } },
     onRequest,
     handler: async (request, reply) => {
       const rows = await devices.list(request.owner!, request.query);
@@ -95,7 +95,7 @@ export function registerDeviceRoutes(
         'Changes the display name of a registered device. The token of another user than the one who registered it is refused with 403.',
       problems: { 404: [136] },
     }),
-    schema: { params: devicePath, body: deviceChange, response: { 200: answerSchema(registeredDevice) } },
+    schema: { params: devicePath, body: deviceChange, response: { 200: responseSchema(registeredDevice) } },
     onRequest,
     handler: (request) => devices.rename(request.owner!, userOf(request), request.params.id, request.body.friendlyName),
   });
@@ -108,7 +108,7 @@ export function registerDeviceRoutes(
         'Removes the registration of a device. The device receives no further push payments. The token of another user than the one who registered it is refused with 403.',
       problems: { 404: [136] },
     }),
-    schema: { params: devicePath, response: { 200: answerSchema(removedDevice) } },
+    schema: { params: devicePath, response: { 200: responseSchema(removedDevice) } },
     onRequest,
     handler: async (request) => {
       const { id } = request.params;
@@ -138,7 +138,7 @@ export function registerPushRoute(
         problems: { 400: [104], 403: [139], 404: [136], 409: [124, 134] },
       },
     },
-    schema: { body: newPush, response: { 201: answerSchema(pushAnswer) } },
+    schema: { body: newPush, response: { 201: responseSchema(pushResponse) } },
     // Runs before the body is read: only the headers of an unknown caller are read.
     onRequest: async (request: FastifyRequest) => {
       request.owner = await authenticator.creator(request.headers, 'payments:create');
@@ -151,8 +151,8 @@ export function registerPushRoute(
         ...{ deviceId, amount, currency, merchantReference, qrCodeSize },
         requestHash: requestHash(request),
       };
-      const answer = await pushes.push(request.owner!, wanted);
-      return reply.code(201).header('cache-control', 'no-store').send(answer);
+      const response = await pushes.push(request.owner!, wanted);
+      return reply.code(201).header('cache-control', 'no-store').send(response);
     },
   });
 }

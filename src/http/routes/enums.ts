@@ -1,5 +1,5 @@
 import { ENUMS, enums } from '#schemas/enums';
-import { answerSchema, type Server } from '../server.ts';
+import { responseSchema, type Server } from '../server.ts';
 
 /** The values change only with a release. */
 const CACHE = 'public, max-age=3600';
@@ -17,7 +17,7 @@ export function registerEnumsRoute(server: Server): void {
         takes: [],
       },
     },
-    schema: { response: { 200: answerSchema(enums) } },
+    schema: { response: { 200: responseSchema(enums) } },
     handler: async (_request, reply) => {
       reply.header('cache-control', CACHE);
       return ENUMS;

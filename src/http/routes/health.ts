@@ -4,7 +4,7 @@ import { AuthError, NotFound } from '../../basics/errors.ts';
 import type { Readiness } from '../../observe/health.ts';
 import { isMetricsToken } from '../metrics-token.ts';
 import type { RouteFacts } from '../route-table.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { responseSchema, type Server } from '../server.ts';
 
 export interface HealthRoutesOptions {
   readonly checks: {
@@ -27,11 +27,11 @@ export function registerHealthRoutes(server: Server, { checks, token, isOpen }: 
     isOpen || (token !== undefined && isMetricsToken(headers.authorization, token));
   const alive = {
     config: open('getLiveness', 'Check liveness', 'Returns 200 while the process runs.'),
-    schema: { response: { 200: answerSchema(liveness) } },
+    schema: { response: { 200: responseSchema(liveness) } },
   };
   server.get('/livez', alive, async () => ({ status: 'ok' }));
 
-  const isReady = answerSchema(readiness);
+  const isReady = responseSchema(readiness);
   const ready = {
     config: open(
       'getReadiness',
@@ -52,7 +52,7 @@ export function registerHealthRoutes(server: Server, { checks, token, isOpen }: 
       'Get health details',
       `Returns the readiness of the process and the connection statistics of each switch. ${WITH_TOKEN}`,
     ),
-    schema: { response: { 200: answerSchema(health) } },
+    schema: { response: { 200: responseSchema(health) } },
   };
   server.get('/healthz', healthy, async (request) => {
     const { isReady, switches: _availability, hsm, ...rest } = await checks.readiness();

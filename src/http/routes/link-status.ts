@@ -8,7 +8,7 @@ import { TransactionType } from '../../payments/model/transaction.ts';
 import type { LinkStore } from '../../payments/ports/store-ports.ts';
 import { linkStatusOf, tapOnOwnStatusOf, tt3LinkStatusOf } from '../links-view.ts';
 import type { RouteFacts } from '../route-table.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { responseSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 const BY_KEY = {
@@ -43,7 +43,7 @@ export function registerLinkStatusRoutes(
           'Returns the progress and outcome of a link or intent. Fields of the transaction are null before a tap.',
       },
     },
-    schema: { params: linkReference, response: { 200: answerSchema(linkStatus) } },
+    schema: { params: linkReference, response: { 200: responseSchema(linkStatus) } },
     onRequest: identify,
     handler: async (request) => {
       const found = await links.findOwned(request.owner!, request.params.reference);
@@ -65,7 +65,7 @@ export function registerLinkStatusRoutes(
           'Returns the progress, outcome and mandate of a TT3 link or intent. Fields of the transaction are null before a tap.',
       },
     },
-    schema: { params: linkReference, response: { 200: answerSchema(tt3LinkStatus) } },
+    schema: { params: linkReference, response: { 200: responseSchema(tt3LinkStatus) } },
     onRequest: identify,
     handler: async (request) => {
       const found = await links.findOwned(request.owner!, request.params.reference);
@@ -96,7 +96,7 @@ function registerTapOnOwnRoute(
           'Returns the outcome of the last tap with this merchantReference, or of the last tap on the link with this reference. Responds with 404 and errorCode 122 until a transaction exists.',
       },
     },
-    schema: { params: tapOnOwnPath, response: { 200: answerSchema(tapOnOwnStatus) } },
+    schema: { params: tapOnOwnPath, response: { 200: responseSchema(tapOnOwnStatus) } },
     onRequest: async (request) => {
       const { authorization } = request.headers;
       const token = bearerToken(authorization);

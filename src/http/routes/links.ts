@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import {
-  intentAnswer,
   intentRequest,
-  linkAnswer,
+  intentResponse,
   linkRequest,
-  sessionAnswer,
+  linkResponse,
   sessionIntentRequest,
   sessionRequest,
+  sessionResponse,
   tt3IntentRequest,
   tt3LinkRequest,
 } from '#schemas/link';
@@ -18,7 +18,7 @@ import { type CreatedLink, createLink, type LinkServices } from '../../payments/
 import type { LinkStore, Tenant } from '../../payments/ports/store-ports.ts';
 import { type IdempotentRoute, type RouteGuards, requestHash } from '../idempotency.ts';
 import type { Credential, RouteFacts } from '../route-table.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { responseSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 /** Servers and people create payments, devices never do. */
@@ -57,9 +57,9 @@ export function registerLinkRoutes(
       requestHash: requestHash(request),
     });
     reply.header('cache-control', 'no-store');
-    return linkAnswerOf(created);
+    return linkResponseOf(created);
   };
-  const schema = { body: linkRequest, response: { 200: answerSchema(linkAnswer) } };
+  const schema = { body: linkRequest, response: { 200: responseSchema(linkResponse) } };
 
   withZod(server).route({
     method: 'POST',
@@ -102,7 +102,7 @@ export function registerLinkRoutes(
           'Creates a link for a debit order mandate (TT3). The tap authenticates the card for the mandate and takes no money.',
       },
     },
-    schema: { body: tt3LinkRequest, response: { 200: answerSchema(linkAnswer) } },
+    schema: { body: tt3LinkRequest, response: { 200: responseSchema(linkResponse) } },
     onRequest: identify,
     ...idempotent,
     handler: (request, reply) => create(request, reply, request.body),
@@ -133,7 +133,7 @@ function withMandate<Body extends object>(body: Body | (Body & Tt3Fields)) {
   };
 }
 
-function linkAnswerOf({ link, url, qrCode }: CreatedLink) {
+function linkResponseOf({ link, url, qrCode }: CreatedLink) {
   return { url, reference: link.id, qrCode, expiresAt: new Date(link.expiresAtMs).toISOString() };
 }
 
@@ -161,11 +161,11 @@ export function registerIntentRoutes(
           'paid link or intent of the merchant uses the paymentReference.',
       },
     },
-    schema: { body: intentRequest, response: { 200: answerSchema(intentAnswer) } },
+    schema: { body: intentRequest, response: { 200: responseSchema(intentResponse) } },
     onRequest: identify,
     ...idempotent,
     handler: async (request, reply) =>
-      intentAnswerOf(await createLink(services, request.owner!, intentOf(request, request.body)), reply),
+      intentResponseOf(await createLink(services, request.owner!, intentOf(request, request.body)), reply),
   });
 
   withZod(server).route({
@@ -181,11 +181,11 @@ export function registerIntentRoutes(
           'Creates an intent for a debit order mandate (TT3). The tap authenticates the card for the mandate and takes no money.',
       },
     },
-    schema: { body: tt3IntentRequest, response: { 200: answerSchema(intentAnswer) } },
+    schema: { body: tt3IntentRequest, response: { 200: responseSchema(intentResponse) } },
     onRequest: identify,
     ...idempotent,
     handler: async (request, reply) =>
-      intentAnswerOf(await createLink(services, request.owner!, intentOf(request, withMandate(request.body))), reply),
+      intentResponseOf(await createLink(services, request.owner!, intentOf(request, withMandate(request.body))), reply),
   });
 
   registerSessionRoutes(server, idempotent, services, appTokens, links, identify);
@@ -218,7 +218,7 @@ function registerSessionRoutes(
         problems: { 400: [104], 404: [122] },
       },
     },
-    schema: { body: sessionRequest, response: { 200: answerSchema(sessionAnswer) } },
+    schema: { body: sessionRequest, response: { 200: responseSchema(sessionResponse) } },
     onRequest: identify,
     ...idempotent,
     handler: async (request, reply) => {
@@ -247,7 +247,7 @@ function registerSessionRoutes(
         problems: { 409: [124], 503: [203] },
       },
     },
-    schema: { body: sessionIntentRequest, response: { 200: answerSchema(intentAnswer) } },
+    schema: { body: sessionIntentRequest, response: { 200: responseSchema(intentResponse) } },
     onRequest: async (request) => {
       request.session = await appTokens.openSession(bearerToken(request.headers.authorization));
     },
@@ -255,7 +255,7 @@ function registerSessionRoutes(
     handler: async (request, reply) => {
       const { acquirerId, merchantId } = request.session!;
       const wanted = intentOf(request, { ...request.body, merchantId });
-      return intentAnswerOf(await createLink(services, { acquirerId, merchantId }, wanted), reply);
+      return intentResponseOf(await createLink(services, { acquirerId, merchantId }, wanted), reply);
     },
   });
 }
@@ -277,7 +277,7 @@ async function merchantOfSession(
   return merchantId;
 }
 
-function intentAnswerOf({ link, token }: CreatedLink, reply: FastifyReply) {
+function intentResponseOf({ link, token }: CreatedLink, reply: FastifyReply) {
   reply.header('cache-control', 'no-store');
   return { id: link.id, token, expiresAt: new Date(link.expiresAtMs).toISOString() };
 }

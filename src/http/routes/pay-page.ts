@@ -10,7 +10,7 @@ import type { LinkStore } from '../../payments/ports/store-ports.ts';
 import { languageFor, type PayPageSettings, payPageFiles } from '../pay-page/page-files.ts';
 import { payPageStateOf } from '../pay-page/state-view.ts';
 import type { RouteFacts } from '../route-table.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { responseSchema, type Server } from '../server.ts';
 import { pageHeaders, sendFile } from '../static-files.ts';
 import { withZod } from '../with-zod.ts';
 
@@ -90,7 +90,7 @@ function registerQuestions(
     method: 'GET',
     url: '/pay/:reference/state',
     config: { facts: { ...BY_TOKEN, summary: 'Get the state of a pay page', problems: { 410: [118] } } },
-    schema: { params: payPageLink, response: { 200: answerSchema(payPageState) } },
+    schema: { params: payPageLink, response: { 200: responseSchema(payPageState) } },
     onRequest: identify,
     handler: async (request, reply) => {
       const { link, tap } = await find(request, request.params.reference);
@@ -103,7 +103,7 @@ function registerQuestions(
     method: 'GET',
     url: '/pay/:reference/qr-code',
     config: { facts: { ...BY_TOKEN, summary: 'Get the QR code of a pay page', problems: { 410: [118] } } },
-    schema: { params: payPageLink, response: { 200: answerSchema(payPageQrCode) } },
+    schema: { params: payPageLink, response: { 200: responseSchema(payPageQrCode) } },
     onRequest: identify,
     handler: async (request, reply) => {
       const { link } = await find(request, request.params.reference);

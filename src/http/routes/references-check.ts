@@ -3,7 +3,7 @@ import type { Authenticator } from '../../auth/authenticator.ts';
 import { Forbidden, invalidValue } from '../../basics/errors.ts';
 import type { Directory } from '../../payments/ports/directory-ports.ts';
 import type { Tenant } from '../../payments/ports/store-ports.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { responseSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 /** Whether a merchantReference is available, for clients that do not track their own references (extension). */
@@ -16,7 +16,7 @@ export function registerReferencesCheckRoute(
   withZod(server).route({
     method: 'POST',
     url: '/transactions/references/check',
-    schema: { body: referenceCheck, response: { 200: answerSchema(referenceVerdict) } },
+    schema: { body: referenceCheck, response: { 200: responseSchema(referenceVerdict) } },
     config: {
       facts: {
         summary: 'Check whether a reference is available',

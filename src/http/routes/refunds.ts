@@ -1,14 +1,14 @@
 import type { FastifyRequest } from 'fastify';
-import { type RefundAnswer, refundAnswer, refundRequest, type VoidAnswer, voidAnswer } from '#schemas/refund';
+import { type RefundResponse, refundRequest, refundResponse, type VoidResponse, voidResponse } from '#schemas/refund';
 import { transactionId } from '#schemas/transaction';
 import { NotFound } from '../../basics/errors.ts';
 import { type DispositionId, dispositionName } from '../../payments/model/disposition.ts';
 import type { Transaction } from '../../payments/model/transaction.ts';
 import type { TransactionReader } from '../../payments/ports/store-ports.ts';
 import type { UseCases } from '../../payments/use-cases.ts';
-import { recordWhenFlushed, switchResponseOf } from '../answer-phone.ts';
 import type { RouteGuards } from '../idempotency.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { recordWhenFlushed, switchResponseOf } from '../respond-to-phone.ts';
+import { responseSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 const RIGHT =
@@ -45,7 +45,7 @@ export function registerRefundRoutes(
         problems: { 400: [104], 409: [104, 124, 212, 213], 500: [208], 503: [203] },
       },
     },
-    schema: { params: transactionId, body: refundRequest, response: { 200: answerSchema(refundAnswer) } },
+    schema: { params: transactionId, body: refundRequest, response: { 200: responseSchema(refundResponse) } },
     onRequest: identify,
     ...idempotent,
     handler: async (request, reply) => {
@@ -57,7 +57,7 @@ export function registerRefundRoutes(
         correlationId: request.correlationId,
       });
       recordWhenFlushed(outcomes, refunded, reply);
-      return refundAnswerOf(refunded);
+      return refundResponseOf(refunded);
     },
   });
 
@@ -74,18 +74,18 @@ export function registerRefundRoutes(
         problems: { 409: [104, 212, 213], 500: [208], 503: [203] },
       },
     },
-    schema: { params: transactionId, response: { 202: answerSchema(voidAnswer) } },
+    schema: { params: transactionId, response: { 202: responseSchema(voidResponse) } },
     onRequest: identify,
     ...idempotent,
     handler: async (request, reply) => {
       const started = await voids.start(await findSale(request, request.params.id), request.correlationId);
       reply.code(202).header('location', `/transactions/${started.id}`);
-      return voidAnswerOf(started);
+      return voidResponseOf(started);
     },
   });
 }
 
-function voidAnswerOf({ id, originalId, amountMinor, currency }: Transaction): VoidAnswer {
+function voidResponseOf({ id, originalId, amountMinor, currency }: Transaction): VoidResponse {
   return {
     serviceReference: id,
     originalTransactionId: originalId!,
@@ -95,7 +95,7 @@ function voidAnswerOf({ id, originalId, amountMinor, currency }: Transaction): V
 }
 
 /** Built only from the committed row, so that a repeated request gets the same response. */
-function refundAnswerOf(transaction: Transaction): RefundAnswer {
+function refundResponseOf(transaction: Transaction): RefundResponse {
   return {
     ...switchResponseOf(transaction),
     serviceReference: transaction.id,

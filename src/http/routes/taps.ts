@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify';
-import { mobileHeaders, mobileTransaction, onlineAuthorizationAnswer } from '#schemas/mobile-transaction';
+import { mobileHeaders, mobileTransaction, tapResponse } from '#schemas/mobile-transaction';
 import { mobilePin, pinParams } from '#schemas/pin';
 import { acknowledgement } from '#schemas/refund';
 import { transactionId } from '#schemas/transaction';
 import type { TransactionDependencies } from '../../payments/ports/transaction-dependencies.ts';
 import type { UseCases } from '../../payments/use-cases.ts';
-import { answerPhone } from '../answer-phone.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { respondToPhone } from '../respond-to-phone.ts';
+import { responseSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 export interface TapRoutesOptions {
@@ -59,7 +59,7 @@ export function registerTapRoutes(
     schema: {
       headers: mobileHeaders,
       body: mobileTransaction,
-      response: { 200: answerSchema(onlineAuthorizationAnswer) },
+      response: { 200: responseSchema(tapResponse) },
     },
     onRequest: [identify, attest],
     handler: async (request, reply) => {
@@ -67,7 +67,7 @@ export function registerTapRoutes(
       const { correlationId } = request;
       const tap = { ...request.body, deviceInstallationId, correlationId };
       const transaction = await taps.submit(request.submitter!, tap);
-      return answerPhone(deps, outcomes, transaction, reply);
+      return respondToPhone(deps, outcomes, transaction, reply);
     },
   });
 }
@@ -90,7 +90,7 @@ export function registerAcknowledgeRoutes(server: Server, { useCases: { taps }, 
         problems: { 409: [104, 134], 429: [203] },
       },
     },
-    schema: { params: transactionId, headers: mobileHeaders, response: { 200: answerSchema(acknowledgement) } },
+    schema: { params: transactionId, headers: mobileHeaders, response: { 200: responseSchema(acknowledgement) } },
     onRequest: identify,
     handler: async (request) => {
       const deviceInstallationId = request.headers['x-device-installation-id'];
@@ -123,14 +123,14 @@ export function registerPinRoute(
       params: pinParams,
       headers: mobileHeaders,
       body: mobilePin,
-      response: { 200: answerSchema(onlineAuthorizationAnswer) },
+      response: { 200: responseSchema(tapResponse) },
     },
     onRequest: [identify, attest],
     handler: async (request, reply) => {
       const deviceInstallationId = request.headers['x-device-installation-id'];
       const pin = { ...request.body, deviceInstallationId, correlationId: request.correlationId };
       const transaction = await pins.submit(request.submitter!, request.params.transactionId, pin);
-      return answerPhone(deps, outcomes, transaction, reply);
+      return respondToPhone(deps, outcomes, transaction, reply);
     },
   });
 }

@@ -15,7 +15,7 @@ import type { Directory, MerchantRecord, TerminalRecord } from '../../payments/p
 import type { LinkFinder } from '../../payments/ports/store-ports.ts';
 import { chooseProfile } from '../../payments/taps/apply-profile.ts';
 import { linkOfToken } from '../../payments/taps/link-of-tap.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { responseSchema, type Server } from '../server.ts';
 import { sendUnlessKnown } from '../static-files.ts';
 import { withZod } from '../with-zod.ts';
 
@@ -102,7 +102,10 @@ export function registerTerminalConfigRoute(server: Server, options: TerminalCon
         problems: { 403: [105, 139], 404: [122], 500: [208] },
       },
     },
-    schema: { headers: readerHeaders, response: { 200: answerSchema(terminalConfig), 304: answerSchema(z.null()) } },
+    schema: {
+      headers: readerHeaders,
+      response: { 200: responseSchema(terminalConfig), 304: responseSchema(z.null()) },
+    },
     onRequest: async (request) => {
       request.reader = await readerOf(options, bearerToken(request.headers.authorization));
     },

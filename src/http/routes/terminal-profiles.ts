@@ -14,7 +14,7 @@ import type { TerminalProfileSettings } from '../../store/settings/terminal-prof
 import type { IdempotentRoute } from '../idempotency.ts';
 import { withNextPage } from '../next-page.ts';
 import type { RouteFacts } from '../route-table.ts';
-import { answerList, answerSchema, type Server } from '../server.ts';
+import { responseList, responseSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import { identifyAdministrator, locationOf } from './admin-settings.ts';
 
@@ -51,7 +51,7 @@ function registerChanges(
   { authenticator, idempotent, profiles, readerRules, onChange }: TerminalProfileRoutesOptions,
 ): void {
   const onRequest = identifyAdministrator(authenticator, SCOPE);
-  const response = answerSchema(storedTerminalProfile);
+  const response = responseSchema(storedTerminalProfile);
 
   withZod(server).route({
     method: 'POST',
@@ -107,7 +107,7 @@ function registerChanges(
       'Deletes the profile. Refused with 409 while a terminal uses the profile. Taps whose token still names the profile are refused.',
       { 409: [134] },
     ),
-    schema: { params: profilePath, response: { 204: answerSchema(z.null()) } },
+    schema: { params: profilePath, response: { 204: responseSchema(z.null()) } },
     onRequest,
     handler: async (request, reply) => {
       await profiles.remove(request.change!, request.params.profile);
@@ -131,7 +131,7 @@ function registerReads(server: Server, { authenticator, profiles }: TerminalProf
     schema: {
       params: acquirerPath,
       querystring: profilePage,
-      response: { 200: answerList(storedTerminalProfile) },
+      response: { 200: responseList(storedTerminalProfile) },
     },
     onRequest,
     handler: async (request, reply) => {
@@ -144,7 +144,7 @@ function registerReads(server: Server, { authenticator, profiles }: TerminalProf
     method: 'GET',
     url: ONE,
     config: profileFacts('Show a terminal profile', 'extension', 'Returns one profile in the advanced format.'),
-    schema: { params: profilePath, response: { 200: answerSchema(storedTerminalProfile) } },
+    schema: { params: profilePath, response: { 200: responseSchema(storedTerminalProfile) } },
     onRequest,
     handler: (request) => profiles.find(request.change!, request.params.profile),
   });

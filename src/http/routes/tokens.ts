@@ -1,7 +1,7 @@
-import { login, loginAnswer, MAX_LOGIN_BYTES } from '#schemas/login';
+import { login, loginResponse, MAX_LOGIN_BYTES } from '#schemas/login';
 import {
-  type ProximityTokenAnswer,
-  proximityTokenAnswer,
+  type ProximityTokenResponse,
+  proximityTokenResponse,
   TOKEN_CHECKS,
   tokenCheck,
   tokenVerdict,
@@ -15,7 +15,7 @@ import type { ProximityToken } from '../../auth/tokens/proximity-token.ts';
 import { bearerToken } from '../../auth/tokens/read-token.ts';
 import { admitUser } from '../../payments/decisions/admit.ts';
 import type { Directory } from '../../payments/ports/directory-ports.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { responseSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 /** 4.15: exchanges a portal user's name and password for a token. */
@@ -24,7 +24,7 @@ export function registerLoginRoute(server: Server, authenticator: Authenticator,
     method: 'POST',
     url: '/login',
     bodyLimit: MAX_LOGIN_BYTES,
-    schema: { body: login, response: { 200: answerSchema(loginAnswer) } },
+    schema: { body: login, response: { 200: responseSchema(loginResponse) } },
     config: {
       facts: {
         summary: 'Log in',
@@ -68,7 +68,7 @@ function addRoute(server: Server, { directory, tokens, issue }: ProximityTokenRo
   withZod(server).route({
     method: 'POST',
     url: '/mobile/proximity-token',
-    schema: { response: { 200: answerSchema(proximityTokenAnswer) } },
+    schema: { response: { 200: responseSchema(proximityTokenResponse) } },
     config: {
       facts: {
         summary: 'Get a proximity token',
@@ -89,12 +89,12 @@ function addRoute(server: Server, { directory, tokens, issue }: ProximityTokenRo
       const principal = request.principal!;
       admitUser(directory, principal);
       reply.header('cache-control', 'no-store');
-      return answerOf(await issue(principal));
+      return responseOf(await issue(principal));
     },
   });
 }
 
-function answerOf({ token, jwtId, issuedAtMs, expiresAtMs }: ProximityToken): ProximityTokenAnswer {
+function responseOf({ token, jwtId, issuedAtMs, expiresAtMs }: ProximityToken): ProximityTokenResponse {
   const [issuedAt, expiresAt] = [new Date(issuedAtMs).toISOString(), new Date(expiresAtMs).toISOString()];
   return { token, expiresAt, issuedAt, jwtId };
 }
@@ -111,7 +111,7 @@ export function registerTokensCheckRoute(server: Server, authenticator: Authenti
   withZod(server).route({
     method: 'POST',
     url: '/tokens/check',
-    schema: { body: tokenCheck, response: { 200: answerSchema(tokenVerdict) } },
+    schema: { body: tokenCheck, response: { 200: responseSchema(tokenVerdict) } },
     config: {
       facts: {
         summary: 'Check a token',

@@ -14,7 +14,7 @@ import type { Directory } from '../../payments/ports/directory-ports.ts';
 import type { Tenant, TransactionFilter, TransactionReader } from '../../payments/ports/store-ports.ts';
 import type { CardVault } from '../../payments/ports/switch-ports.ts';
 import { withNextPage } from '../next-page.ts';
-import { answerList, answerSchema, type Server } from '../server.ts';
+import { responseList, responseSchema, type Server } from '../server.ts';
 import { transactionView } from '../transaction-view.ts';
 import { withZod } from '../with-zod.ts';
 
@@ -51,7 +51,7 @@ export function registerTransactionRoutes(
           'Lists transactions, newest first. Without filters, the list covers all transactions of the credential. The header `Link` (`rel="next"`) leads to the next page.',
       },
     },
-    schema: { querystring: transactionQuery, response: { 200: answerList(transaction) } },
+    schema: { querystring: transactionQuery, response: { 200: responseList(transaction) } },
     onRequest: identify,
     handler: async (request, reply) => {
       const tenant = narrow(request.owner!, request.query, directory);
@@ -73,7 +73,7 @@ export function registerTransactionRoutes(
         scope: 'transactions:read',
       },
     },
-    schema: { params: transactionId, response: { 200: answerSchema(transaction) } },
+    schema: { params: transactionId, response: { 200: responseSchema(transaction) } },
     onRequest: identify,
     handler: async (request) => {
       const row = await transactions.findOwned(request.owner!, request.params.id);
@@ -95,7 +95,7 @@ export function registerTransactionRoutes(
           'Lists the audit trail of the transaction, oldest entry first: status transitions, PIN steps, reversal steps and late responses.',
       },
     },
-    schema: { params: transactionId, response: { 200: answerSchema(transactionEvents) } },
+    schema: { params: transactionId, response: { 200: responseSchema(transactionEvents) } },
     onRequest: identify,
     handler: async (request) => {
       const row = await transactions.findOwned(request.owner!, request.params.id);

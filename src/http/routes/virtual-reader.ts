@@ -5,7 +5,7 @@ import { toHex } from '../../codecs/bytes/hex.ts';
 import type { Directory } from '../../payments/ports/directory-ports.ts';
 import type { LinkFinder } from '../../payments/ports/store-ports.ts';
 import type { RouteFacts } from '../route-table.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { responseSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 type CardName = 'visa' | 'mastercard' | 'maestro' | 'amex';
@@ -36,7 +36,7 @@ export function registerVirtualReaderRoutes(server: Server, options: VirtualRead
     method: 'POST',
     url: '/dev/virtual-reader/tap',
     config: { facts: { ...FACTS, summary: 'Read a virtual test card' } },
-    schema: { body: virtualTap, response: { 200: answerSchema(virtualReading) } },
+    schema: { body: virtualTap, response: { 200: responseSchema(virtualReading) } },
     onRequest: identify,
     handler: async (request, reply) => {
       const link = await links.find(request.intent!);
@@ -51,7 +51,7 @@ export function registerVirtualReaderRoutes(server: Server, options: VirtualRead
     method: 'POST',
     url: '/dev/virtual-reader/pin',
     config: { facts: { ...FACTS, summary: 'Enter a PIN on the virtual reader' } },
-    schema: { body: virtualPin, response: { 200: answerSchema(virtualReading) } },
+    schema: { body: virtualPin, response: { 200: responseSchema(virtualReading) } },
     onRequest: identify,
     handler: async (request, reply) => {
       reply.header('cache-control', 'no-store');

@@ -5,7 +5,7 @@ import { NotFound, RequestRejected } from '../../basics/errors.ts';
 import type { EventReader, EventReplayer } from '../../webhooks/ports.ts';
 import { withNextPage } from '../next-page.ts';
 import type { RouteFacts } from '../route-table.ts';
-import { answerList, answerSchema, type Server } from '../server.ts';
+import { responseList, responseSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 /** An event contains data of its transaction, so it needs the same scope. */
@@ -56,7 +56,7 @@ function registerLists(server: Server, authenticator: Authenticator, events: Eve
       READ,
       'Lists the webhook events of the integrator, newest first. The header `Link` (`rel="next"`) leads to the next page.',
     ),
-    schema: { querystring: eventQuery, response: { 200: answerList(webhookEvent) } },
+    schema: { querystring: eventQuery, response: { 200: responseList(webhookEvent) } },
     onRequest: identify,
     handler: async (request, reply) => {
       const owner = request.integrator!;
@@ -74,7 +74,7 @@ function registerLists(server: Server, authenticator: Authenticator, events: Eve
       'Lists the last 100 delivery attempts of the event with the responses of the receiver.',
       'listAttemptsOfWebhookEvent',
     ),
-    schema: { params: eventId, response: { 200: answerList(webhookAttempt) } },
+    schema: { params: eventId, response: { 200: responseList(webhookAttempt) } },
     onRequest: identify,
     handler: async (request) => {
       const owner = request.integrator!;
@@ -103,7 +103,7 @@ function registerReplays(server: Server, authenticator: Authenticator, events: E
         problems: { 404: [122], 409: [134] },
       },
     },
-    schema: { params: eventId, response: { 202: answerSchema(replayed) } },
+    schema: { params: eventId, response: { 202: responseSchema(replayed) } },
     onRequest: identify,
     handler: async (request, reply) => {
       const owner = request.integrator!;
@@ -123,7 +123,7 @@ function registerReplays(server: Server, authenticator: Authenticator, events: E
       MANAGE,
       `Schedules all undelivered events of a period for delivery again, and on request the delivered events as well. Refused with 400 for more than ${MAX_REPLAYED} events.`,
     ),
-    schema: { body: replayRange, response: { 202: answerSchema(replayed) } },
+    schema: { body: replayRange, response: { 202: responseSchema(replayed) } },
     onRequest: identify,
     handler: async (request, reply) => {
       const owner = request.integrator!;

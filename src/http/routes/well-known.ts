@@ -1,7 +1,7 @@
 import { cardDataKeySet } from '#schemas/card-data';
 import { type TokenKeySet, tokenKeySet } from '#schemas/key-set';
 import type { KeyRing, TokenSigningKey } from '../../card/key-ring.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { responseSchema, type Server } from '../server.ts';
 
 /** Old and new key overlap by weeks, so readers may keep the response for an hour. */
 const CARD_DATA_CACHE = 'public, max-age=3600';
@@ -25,7 +25,7 @@ export function registerWellKnownRoutes(
             'Lists the public keys for the encryption of card data, newest first. During a key rotation, the list contains both keys.',
         },
       },
-      schema: { response: { 200: answerSchema(cardDataKeySet) } },
+      schema: { response: { 200: responseSchema(cardDataKeySet) } },
     },
     async (_request, reply) => {
       reply.header('cache-control', CARD_DATA_CACHE);
@@ -44,7 +44,7 @@ export function registerWellKnownRoutes(
           mediaType: 'application/jwk-set+json',
         },
       },
-      schema: { response: { 200: answerSchema(tokenKeySet) } },
+      schema: { response: { 200: responseSchema(tokenKeySet) } },
     },
     async (_request, reply) => {
       reply.header('cache-control', TOKEN_CACHE).type('application/jwk-set+json');

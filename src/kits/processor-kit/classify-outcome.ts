@@ -1,4 +1,4 @@
-import type { Outcome, OutcomeFacts, ReversalAnswer } from './processor.ts';
+import type { Outcome, OutcomeFacts, ReversalResponse } from './processor.ts';
 import { meaningOf, type PinRequiredCode, type ResponseCodes, type ReversalProfile } from './profile.ts';
 
 /**
@@ -81,11 +81,11 @@ export function classifyOutcome(codes: ResponseCodes, received: OutcomeFacts, co
   return { ...facts, kind: 'unknown', why: code === '' ? 'no response code' : 'response code in no table' };
 }
 
-const REVERSAL_ANSWERS = ['acknowledged', 'unableToLocate', 'duplicate', 'refused'] as const;
+const REVERSAL_RESPONSES = ['acknowledged', 'unableToLocate', 'duplicate', 'refused'] as const;
 
 /** The meaning of DE39 in the response to a reversal. A code in no table decides nothing: the reversal is repeated. */
-export function classifyReversalAnswer({ codes }: ReversalProfile, responseCode: string): ReversalAnswer {
-  return REVERSAL_ANSWERS.find((answer) => codes[answer].includes(responseCode)) ?? 'undecided';
+export function classifyReversalResponse({ codes }: ReversalProfile, responseCode: string): ReversalResponse {
+  return REVERSAL_RESPONSES.find((response) => codes[response].includes(responseCode)) ?? 'undecided';
 }
 
 /** Whether an outcome with this code of 7.5 lets the switch set DE4. */

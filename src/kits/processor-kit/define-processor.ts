@@ -2,7 +2,7 @@ import { RESPONSE_CODES } from '../../../schemas/response-codes.ts';
 import { PlugInError } from '../../basics/errors.ts';
 import { framingFault } from '../../codecs/iso8583/network/framing.ts';
 import { isPartialApproval } from './classify-outcome.ts';
-import { answers, type IsoMessage } from './iso-message.ts';
+import { type IsoMessage, isResponseTo } from './iso-message.ts';
 import { kitFault } from './kit-version.ts';
 import { macFault } from './mac-rule.ts';
 import { isTrusted, macVerdictOf } from './mac-verdict.ts';
@@ -12,7 +12,7 @@ import type {
   OutcomeFacts,
   Processor,
   ProcessorDefinition,
-  ReversalAnswer,
+  ReversalResponse,
   SwitchConfig,
 } from './processor.ts';
 import type { ProcessorProfile } from './profile.ts';
@@ -20,13 +20,13 @@ import type { ProcessorProfile } from './profile.ts';
 /** The type is part of database keys and metric labels. */
 export const TYPE_PATTERN = /^[a-z][a-z0-9-]{0,31}$/;
 
-const ACKNOWLEDGING: readonly ReversalAnswer[] = ['acknowledged', 'unableToLocate'];
+const ACKNOWLEDGING: readonly ReversalResponse[] = ['acknowledged', 'unableToLocate'];
 
 const NO_FACTS: OutcomeFacts = { responseCode: '', cardTags: [] };
 
 /**
  * Creates a processor from its definition. It checks everything that can be checked without traffic, and adds the
- * guards around `readOutcome` that every dialect needs: the response must answer the request's MTI, its MAC must be
+ * guards around `readOutcome` that every dialect needs: the response must have the MTI for the request, its MAC must be
  * valid and the fields of `profile.echoed` must be equal. A response that fails a guard is `unknown`, and so is one
  * for which `readOutcome` throws.
  *
@@ -45,7 +45,7 @@ export function defineProcessor<Config extends SwitchConfig, Message extends Iso
   return Object.freeze({
     ...definition,
     readOutcome: (response: Message, request: Message) => guardedOutcome(definition, response, request),
-    isReversalAcknowledged: (response: Message) => ACKNOWLEDGING.includes(definition.readReversalAnswer(response)),
+    isReversalAcknowledged: (response: Message) => ACKNOWLEDGING.includes(definition.readReversalResponse(response)),
   });
 }
 
@@ -72,7 +72,7 @@ function reasonForDoubt(
   response: IsoMessage,
   request: IsoMessage,
 ): string | undefined {
-  if (!answers(response, request)) return 'the response is of another message type';
+  if (!isResponseTo(response, request)) return 'the response is of another message type';
   if (!isTrusted(response)) return `MAC ${macVerdictOf(response)}`;
   const isPartial = isPartialApproval(profile.codes, outcome.responseCode);
   for (const field of profile.echoed) {

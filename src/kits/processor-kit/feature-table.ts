@@ -103,7 +103,7 @@ export function codeTable({ codes, reversal }: ProcessorProfile): string {
   });
   const shown = meanings === undefined ? 'meaning' : 'the phone sees';
   return [
-    `| DE39 | ${shown} | answer to a sale or refund | answer to a reversal |`,
+    `| DE39 | ${shown} | response to a sale or refund | response to a reversal |`,
     '|---|---|---|---|',
     ...rows,
     '| any other | | **unknown** | undecided |',

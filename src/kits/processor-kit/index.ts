@@ -18,7 +18,7 @@ export { defineSpec, type MessageOf, type Spec } from '../../codecs/iso8583/spec
 export {
   authenticationAsksForPin,
   classifyOutcome,
-  classifyReversalAnswer,
+  classifyReversalResponse,
   type OutcomeContext,
   singleTapData,
   singleTapFlag,
@@ -40,7 +40,7 @@ export {
   SECONDARY_FIELDS_1993,
 } from './iso-fields.ts';
 export type { IsoMessage, Mutable } from './iso-message.ts';
-export { answers, isResponse, keepFields, messageClass, responseMti } from './iso-message.ts';
+export { isResponse, isResponseTo, keepFields, messageClass, responseMti } from './iso-message.ts';
 export { keyExchangeFaults } from './key-change.ts';
 export { PROCESSOR_KIT } from './kit-version.ts';
 export type { MacField, MacKeySet, MacKeys, MacRule, MacValue, NumberedMacKey, WireValues } from './mac-rule.ts';

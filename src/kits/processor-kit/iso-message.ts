@@ -21,8 +21,8 @@ export function responseMti(requestMti: string): string {
   return mti.responseMti(requestMti) ?? `${requestMti.slice(0, 2)}10`;
 }
 
-/** Whether `response` is of the type that answers `request`. */
-export function answers(response: IsoMessage, request: IsoMessage): boolean {
+/** Whether `response` has the message type of a response to `request`. */
+export function isResponseTo(response: IsoMessage, request: IsoMessage): boolean {
   return response.mti === responseMti(request.mti);
 }
 

@@ -25,7 +25,7 @@ export interface WrappedKey {
  * 1. Either side begins: the gateway asks (`request`), or the switch announces a key unasked.
  * 2. The switch announces a key (`announcement`). From here on it accepts messages under this key and the previous
  * one.
- * 3. The gateway responds (`answer`). From here on both sides use the new key.
+ * 3. The gateway responds (`response`). From here on both sides use the new key.
  * 4. The previous key is accepted until it retires (`overlapSeconds` of the configuration).
  *
  * A refused announcement changes nothing. An announcement without a response is valid until the next one.
@@ -36,7 +36,7 @@ export interface WrappedKey {
  *
  * @example
  * const wrapped = keyChange.readKey(announcement);
- * if (wrapped) await reply(keyChange.answer(announcement, '00'));
+ * if (wrapped) await reply(keyChange.response(announcement, '00'));
  */
 export interface KeyChange<Config extends SwitchConfig = SwitchConfig, Message extends IsoMessage = IsoMessage> {
   /** The purposes of the keys that this dialect can exchange. */
@@ -50,7 +50,7 @@ export interface KeyChange<Config extends SwitchConfig = SwitchConfig, Message e
    * The gateway's response to an announcement, or the switch's to a request.
    * @param responseCode of 7.5 of the interface
    */
-  answer(request: Message, responseCode: string): Message;
+  response(request: Message, responseCode: string): Message;
   /** The purpose of the key that the message requests or announces; undefined if it names none. Never throws. */
   readUse(message: Message): WorkingKeyUse | undefined;
   /** Undefined if the message contains no well-formed key. Never throws. */

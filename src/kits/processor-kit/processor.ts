@@ -22,10 +22,10 @@ import type { SwitchConfig } from './switch-config.ts';
  * The contract between Tapwire and a processor type: one folder whose default export is `defineProcessor({ ... })`.
  *
  * A processor is pure and stateless. It takes values (a purchase, a response) and returns values (a message, an
- * outcome). Sockets, clocks, counters, keys and storage belong to the gateway. It answers four questions:
+ * outcome). Sockets, clocks, counters, keys and storage belong to the gateway. It responds to four questions:
  *
  *   how bytes look      `codec` (the field table, compiled), `framing` (what precedes a message), `match` (what pairs a response)
- *   what is sent        `authorization`, `reversal`, `refund`, `networkRequest`, `answerSwitchRequest`
+ *   what is sent        `authorization`, `reversal`, `refund`, `networkRequest`, `respondToSwitchRequest`
  *   what a reply means  `readOutcome`: approved, declined, pinRequired or unknown; never a guess
  *   how the switch acts `profile` (data, not code), `readRequest` and `simulate` (the switch's side, for tests and
  *   load)
@@ -130,9 +130,9 @@ export interface Processor<Config extends SwitchConfig = SwitchConfig, Message e
    */
   originalData(request: Message): OriginalData;
   reversal(reversal: Reversal, config: Config): Message;
-  /** True if `readReversalAnswer` is `acknowledged` or `unableToLocate`. */
+  /** True if `readReversalResponse` is `acknowledged` or `unableToLocate`. */
   isReversalAcknowledged(response: Message): boolean;
-  readReversalAnswer(response: Message): ReversalAnswer;
+  readReversalResponse(response: Message): ReversalResponse;
 
   /** The meaning of the response. Returns an outcome for every response, and never throws. */
   readOutcome(response: Message, request: Message): Outcome;
@@ -141,7 +141,7 @@ export interface Processor<Config extends SwitchConfig = SwitchConfig, Message e
   networkRequest(kind: NetworkRequestKind, stamp: MessageStamp, config: Config): Message | undefined;
   isNetworkAccepted(response: Message): boolean;
   /** The response to a request that the switch initiates (echo, cut-over); undefined if no response is sent. */
-  answerSwitchRequest(request: Message, config: Config): Message | undefined;
+  respondToSwitchRequest(request: Message, config: Config): Message | undefined;
 
   /** The merchant's identity at this switch, shown to integrators in `paymentProviderId`. */
   providerId(config: Config, terminal: Terminal): Readonly<Record<string, string>>;
@@ -153,7 +153,7 @@ export interface Processor<Config extends SwitchConfig = SwitchConfig, Message e
   /** Simulation: the content of a request, in terms that every scenario understands. */
   readRequest(request: Message): SimulatedRequest;
   /** Simulation: the response of the switch. */
-  simulate(request: Message, answer: SimulatedAnswer): Message;
+  simulate(request: Message, response: SimulatedResponse): Message;
   readonly samples: readonly ProcessorSample[];
 }
 
@@ -203,7 +203,7 @@ export type Outcome = OutcomeFacts &
   );
 
 /**
- * What the answer to a reversal means. The gateway decides by all answers to a reversal, not by one alone.
+ * What the response to a reversal means. The gateway decides by all responses to a reversal, not by one alone.
  *
  * - `acknowledged`: the switch has taken the reversal over.
  * - `unableToLocate`: it found no original, or took no action. After a timeout that is an acknowledgement worth one more
@@ -214,10 +214,10 @@ export type Outcome = OutcomeFacts &
  * - `undecided`: the switch or the issuer is in trouble, or the code is unknown. The reversal may have taken effect.
  *
  * @example
- * const readReversalAnswer = ({ mti, responseCode = '' }: AcmeMessage): ReversalAnswer =>
- *   mti === '0410' ? classifyReversalAnswer(profile.reversal, responseCode) : 'undecided';
+ * const readReversalResponse = ({ mti, responseCode = '' }: AcmeMessage): ReversalResponse =>
+ *   mti === '0410' ? classifyReversalResponse(profile.reversal, responseCode) : 'undecided';
  */
-export type ReversalAnswer = 'acknowledged' | 'unableToLocate' | 'duplicate' | 'refused' | 'undecided';
+export type ReversalResponse = 'acknowledged' | 'unableToLocate' | 'duplicate' | 'refused' | 'undecided';
 
 /** What the simulated switch reads from a request, in any dialect. */
 export interface SimulatedRequest {
@@ -238,7 +238,7 @@ export interface SimulatedRequest {
   readonly isRepeat?: boolean | undefined;
   /** Kind of a network message. */
   readonly network?: keyof NetworkCodes | undefined;
-  /** Names of mandatory fields that are missing or malformed: answered with 30. */
+  /** Names of mandatory fields that are missing or malformed: the switch responds with 30. */
   readonly faults: readonly string[];
 }
 
@@ -246,14 +246,14 @@ export interface SimulatedRequest {
  * The response that a scenario specifies. The processor encodes it in its dialect.
  *
  * @example
- * const approval: SimulatedAnswer = { responseCode: '00', authorizationCode: '831042' };
+ * const approval: SimulatedResponse = { responseCode: '00', authorizationCode: '831042' };
  * const response = processor.simulate(request, approval);
  */
-export interface SimulatedAnswer {
+export interface SimulatedResponse {
   /** A code of 7.5 of the interface; a processor whose switch has other codes translates it. */
   readonly responseCode: string;
   /**
-   * Answer with the code with which the card's scheme requests a PIN, issuer flag included, instead of `responseCode`.
+   * Respond with the code with which the card's scheme requests a PIN, issuer flag included, instead of `responseCode`.
    */
   readonly asksForPin?: boolean | undefined;
   readonly authorizationCode?: string | undefined;
@@ -261,7 +261,7 @@ export interface SimulatedAnswer {
   readonly amountMinor?: number | undefined;
   /** The business day of the switch, YYYYMMDD. Default: the date of the request, as in samples. */
   readonly settlementDate?: string | undefined;
-  /** Answer with another STAN than the request's (DE11), which no request on the connection has. */
+  /** Respond with another STAN than the request's (DE11), which no request on the connection has. */
   readonly isOtherStan?: boolean | undefined;
 }
 
@@ -281,7 +281,7 @@ export interface ProcessorSample {
   readonly config?: SwitchConfig | undefined;
   /** The message's bytes without header, hex. */
   readonly wireHex: string;
-  /** For a response: the name of the sample that it answers, and the outcome that `readOutcome` gives for the two. */
+  /** For a response: the name of the sample to which it responds, and the outcome that `readOutcome` gives for the two. */
   readonly request?: string | undefined;
   readonly outcome?: Outcome['kind'] | undefined;
 }

@@ -84,7 +84,8 @@ export interface ReversalProfile {
 }
 
 /**
- * DE39 in the response to a reversal, in the codes of the switch, by meaning (see `ReversalAnswer`). A code in none of these lists is undecided.
+ * DE39 in the response to a reversal, in the codes of the switch, by meaning (see `ReversalResponse`). A code in none
+ * of these lists is undecided.
  */
 export interface ReversalCodes {
   readonly acknowledged: readonly string[];

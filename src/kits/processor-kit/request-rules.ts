@@ -2,8 +2,8 @@ import type { FieldTable } from '../../codecs/iso8583/rows.ts';
 import type { IsoMessage } from './iso-message.ts';
 
 /**
- * What a switch requires of the requests that it receives. The simulated switch answers a request that breaks a rule with
- * 30, the README of the type lists the rules, and the conformance suite breaks each of them.
+ * What a switch requires of the requests that it receives. The simulated switch responds to a request that breaks a
+ * rule with 30, the README of the type lists the rules, and the conformance suite breaks each of them.
  */
 export interface RequestRule<Message extends IsoMessage = IsoMessage> {
   /** The field by name, as the log of the simulated switch names it; `switchData.originalKey` inside another one. */

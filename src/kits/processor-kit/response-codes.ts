@@ -100,10 +100,11 @@ export function pinRequestCode(codes: readonly PinRequiredCode[], scheme: string
 
 /**
  * The action codes of ISO 8583:1993 (annex A.1), each with the code of 7.5 of the interface that has its meaning: this
- * is what a phone sees. If several action codes have one meaning, a simulated switch answers with the first.
+ * is what a phone sees. If several action codes have one meaning, a simulated switch responds with the first.
  *
- * Codes that cannot answer an authorization are left out: 400 (reversal accepted), 500 to 504 (reconciliation), 600,
- * 700 and 800 (network message accepted), 900 and 901 (advice acknowledged). They are no approval of a sale.
+ * Codes that cannot be in a response to an authorization are left out: 400 (reversal accepted), 500 to 504
+ * (reconciliation), 600, 700 and 800 (network message accepted), 900 and 901 (advice acknowledged). They are no
+ * approval of a sale.
  */
 const MEANINGS: Readonly<Record<string, string>> = {
   '000': '00', // approved
@@ -198,7 +199,7 @@ const DECLINES_1993 = Object.keys(MEANINGS).filter(
 /** 112 is "PIN data required"; 117, "incorrect PIN", requests it again. */
 const PIN_REQUIRED: readonly PinRequiredCode[] = [{ code: '112' }, { code: '117' }];
 
-/** Answers to an authorization or a financial request. A type changes those to which its switch gives another meaning. */
+/** Responses to an authorization or a financial request. A type changes those to which its switch gives another meaning. */
 export const ACTION_CODES_1993: ResponseCodes = {
   approved: ['000', '001', '003', '004', '005', '007'],
   partial: ['002', '006'],
@@ -208,7 +209,7 @@ export const ACTION_CODES_1993: ResponseCodes = {
   meanings: MEANINGS,
 };
 
-/** Answers to a reversal. Only 400 acknowledges: 000 approves a sale, so here it decides nothing. */
+/** Responses to a reversal. Only 400 acknowledges: 000 approves a sale, so here it decides nothing. */
 export const REVERSAL_CODES_1993: ReversalCodes = {
   acknowledged: ['400'],
   unableToLocate: ['914'],
@@ -220,7 +221,7 @@ export const REVERSAL_CODES_1993: ReversalCodes = {
   ],
 };
 
-/** Accepted, by the class of the message that is answered. */
+/** Accepted, by the class of the request. */
 const ACCEPTED: Readonly<Record<string, string>> = { 4: '400', 8: '800' };
 
 /** A code that the standard does not assign, and that is in no table. */
@@ -233,8 +234,8 @@ const CODE_BY_MEANING: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * The action code that answers a request with the meaning of a code of 7.5, which scenarios use: 00 is 400 in the
- * answer to a reversal. A code without a counterpart becomes one that is in no table.
+ * The action code that responds to a request with the meaning of a code of 7.5, which scenarios use: 00 is 400 in the
+ * response to a reversal. A code without a counterpart becomes one that is in no table.
  */
 export function actionCode1993(responseCode: string, requestMti: string): string {
   const accepted = responseCode === '00' ? ACCEPTED[requestMti.charAt(1)] : undefined;

@@ -89,7 +89,7 @@ export const switchConfig = z.strictObject({
       maxConnections: z.int().min(1).max(MAX_CONNECTIONS).default(2),
     })
     .optional(),
-  /** `primary-backup` uses the first address that answers, `least-in-flight` all of them. */
+  /** `primary-backup` uses the first address that responds, `least-in-flight` all of them. */
   balance: z.enum(['primary-backup', 'least-in-flight']).default('primary-backup'),
   /**
    * If present, TLS is used. On a connection to a switch, `certFile` and `keyFile` enable mutual TLS. On a connection

@@ -1,7 +1,7 @@
 import { ConnectionError, Iso8583Error, PlugInError } from '../../basics/errors.ts';
 import { fromHex } from '../../codecs/bytes/hex.ts';
 import { pairingKey } from '../../codecs/iso8583/message.ts';
-import { answers, type IsoMessage, isResponse, messageClass } from './iso-message.ts';
+import { type IsoMessage, isResponse, isResponseTo, messageClass } from './iso-message.ts';
 import { messageCodec } from './message-codec.ts';
 import { terminalScopeFault } from './message-identity.ts';
 import type { Framing, MessageCodec, NetworkRequestKind, Processor, SwitchConfig } from './processor.ts';
@@ -65,8 +65,8 @@ export interface SwitchProtocolOptions {
   /** Required if the configuration has `keyExchange`: handles key changes. */
   readonly keys?: KeyChangeSide | undefined;
   /**
-   * Called for every request that the switch initiates, after it was answered: a cut-over, for example, matters to
-   * other parts.
+   * Called for every request that the switch initiates, after its response was sent: a cut-over, for example, matters
+   * to other parts.
    */
   readonly onSwitchRequest?: ((request: IsoMessage) => void) | undefined;
 }
@@ -87,17 +87,17 @@ interface RequestingConnection extends ExchangeConnection {
 export interface KeyDecision {
   /** Undefined: there is no response, because it is not known whether the key was stored. The switch keeps it. */
   readonly responseCode: string | undefined;
-  readonly whenAnswered?: ((isSent: boolean) => void) | undefined;
+  readonly whenResponded?: ((isSent: boolean) => void) | undefined;
 }
 
 /** The gateway's side of a key change (`key-change.ts` lists the steps). */
 export interface KeyChangeSide {
   /**
    * Runs when a connection has signed on, before it is ready.
-   * @param answer the response to the sign-on; undefined if the switch has no sign-on
+   * @param response the response to the sign-on; undefined if the switch has no sign-on
    * @returns whether the connection may be used
    */
-  afterSignOn(line: ExchangeConnection, answer: IsoMessage | undefined): Promise<boolean>;
+  afterSignOn(line: ExchangeConnection, response: IsoMessage | undefined): Promise<boolean>;
   /** Accepts or refuses the key that the switch announces. */
   takeAnnouncement(announcement: IsoMessage, line: ExchangeConnection): Promise<KeyDecision>;
 }
@@ -116,7 +116,7 @@ export interface ProcessorProtocol {
   requestKey(request: IsoMessage): string;
   responseKey(response: IsoMessage): string | undefined;
   missingKeyFields(response: IsoMessage): readonly string[];
-  couldAnswer(response: IsoMessage, request: IsoMessage): boolean;
+  couldMatch(response: IsoMessage, request: IsoMessage): boolean;
   salvage(error: unknown): IsoMessage | undefined;
   faultFields(error: unknown, request: IsoMessage | undefined): Readonly<Record<string, unknown>>;
   readonly signOn: SessionStep | undefined;
@@ -130,7 +130,7 @@ const NO_FIELDS: readonly string[] = [];
 
 /**
  * Adapts a processor to the protocol of a connection pool: how frames look, how messages are paired, how a session is
- * opened and kept, and how requests of the switch are answered.
+ * opened and kept, and the responses to requests of the switch.
  *
  * @throws PlugInError `PLUG_IN_INVALID` if MAC keys are configured that the dialect or the gateway cannot serve
  */
@@ -154,7 +154,7 @@ export function switchProtocol(
     requestKey: (request) => matchKey(request, fieldsOf(request)) ?? `${request.mti}|unpaired`,
     responseKey: (response) => matchKey(response, fieldsOf(response)),
     missingKeyFields: (response) => fieldsOf(response).filter((field) => response[field] === undefined),
-    couldAnswer: (response, request) => couldAnswer(response, request, fieldsOf(request), stanField),
+    couldMatch: (response, request) => couldMatch(response, request, fieldsOf(request), stanField),
     salvage: (error) => (error instanceof Iso8583Error ? (error.partial as IsoMessage | undefined) : undefined),
     faultFields: (error, request) => ({
       ...(error instanceof Iso8583Error && { field: error.field, offset: error.offset }),
@@ -167,8 +167,8 @@ export function switchProtocol(
       const reply = (response: IsoMessage) => replies.send(line, response, write);
       const asked = processor.readRequest(request).network;
       if (keys && processor.keyChange && asked === 'keyChange') return takeKey(request, reply, processor, keys, line);
-      const answer = processor.answerSwitchRequest(request, config);
-      const replied = answer && reply(answer);
+      const response = processor.respondToSwitchRequest(request, config);
+      const replied = response && reply(response);
       // The switch would decline requests on this connection until it is signed on again.
       if (asked === 'signOff') line.signOnAgain();
       try {
@@ -209,14 +209,14 @@ async function takeKey(
   keys: KeyChangeSide,
   line: ExchangeConnection,
 ): Promise<void> {
-  const { responseCode, whenAnswered } = await keys.takeAnnouncement(announcement, line);
+  const { responseCode, whenResponded } = await keys.takeAnnouncement(announcement, line);
   if (responseCode === undefined) return;
   let isSent = false;
   try {
-    await reply(processor.keyChange!.answer(announcement, responseCode));
+    await reply(processor.keyChange!.response(announcement, responseCode));
     isSent = true;
   } finally {
-    whenAnswered?.(isSent);
+    whenResponded?.(isSent);
   }
 }
 
@@ -229,20 +229,20 @@ function matchKey(message: IsoMessage, fields: readonly string[]): string | unde
  * A response may lack key fields, but not all of them, nor the STAN: a terminal has many requests, and the
  * acknowledgement of one reversal must not end another. The fields that it has must be equal.
  *
- * A 0430 without DE7 answers the reversal that waits on its connection, also if the reversal keeps the STAN of its
- * sale. A response has the class of its request (ISO 8583:1987, message type identifier), so a 0430 cannot answer a
- * sale. If a switch answers the sale in this form and omits DE7, it acknowledges the reversal falsely, and no field
+ * A 0430 without DE7 responds to the reversal that waits on its connection, also if the reversal keeps the STAN of its
+ * sale. A response has the class of its request (ISO 8583:1987, message type identifier), so a 0430 cannot respond to a
+ * sale. If a switch responds to the sale in this form and omits DE7, it acknowledges the reversal falsely, and no field
  * shows it. A gateway that refused each such 0430 could not end any reversal at a switch that omits DE7. An approval
  * that the switch sends afterwards re-arms the reversal (reversals/late-response.ts). If no reversal waits, the
  * response must have another STAN than the sale (store/transactions/late-responses.ts).
  */
-function couldAnswer(
+function couldMatch(
   response: IsoMessage,
   request: IsoMessage,
   fields: readonly string[],
   stanField: string | undefined,
 ): boolean {
-  if (!answers(response, request)) return false;
+  if (!isResponseTo(response, request)) return false;
   const present = fields.filter((field) => response[field] !== undefined);
   const isNamed =
     stanField !== undefined && fields.includes(stanField) ? present.includes(stanField) : present.length > 0;
@@ -258,9 +258,9 @@ function signOnStep(
   const { keys } = options;
   if (!request && !keys) return undefined;
   return async (line) => {
-    const answer = request && (await line.exchange(request()));
-    if (answer && !processor.isNetworkAccepted(answer)) return false;
-    return keys === undefined || keys.afterSignOn(line, answer);
+    const response = request && (await line.exchange(request()));
+    if (response && !processor.isNetworkAccepted(response)) return false;
+    return keys === undefined || keys.afterSignOn(line, response);
   };
 }
 

@@ -152,11 +152,11 @@ export class Metrics {
   /** A request log that also measures. */
   watchRequests(log: RequestLog): RequestLog {
     return {
-      answered: (request, reply) => {
+      responded: (request, reply) => {
         this.#seriesOf(request.method, request.routeOptions.url ?? 'unknown', reply.statusCode).observe(
           reply.elapsedTime / 1_000,
         );
-        log.answered(request, reply);
+        log.responded(request, reply);
       },
       unforeseen: (error, request) => log.unforeseen(error, request),
       overloaded: (request, resource) => {

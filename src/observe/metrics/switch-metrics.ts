@@ -16,7 +16,7 @@ const GAUGES = {
 } as const;
 
 const COUNTERS = {
-  answered: 'Requests with a response',
+  responded: 'Requests with a response',
   timedOut: 'Requests that timed out at their deadline',
   late: 'Responses received after the deadline',
   duplicates: 'Responses received twice',
@@ -25,7 +25,7 @@ const COUNTERS = {
   badFrames: 'Bytes that are not a frame; each occurrence closed a connection',
   badMacs: 'Messages whose MAC is bad or missing',
   stanless: 'Messages that were not sent because no STAN was left before the cut-over',
-  hsmFailures: 'Calls for a PIN or a MAC that the HSM did not answer in time or could not take',
+  hsmFailures: 'Calls for a PIN or a MAC to which the HSM did not respond in time, or which it could not take',
   reconnects: 'Connections opened to replace a closed one',
 } as const satisfies Partial<Record<keyof SwitchStats, string>>;
 

@@ -13,7 +13,7 @@ import {
 import { TapwireError } from '../../basics/errors.ts';
 import type { TransactionKey } from '../../payments/model/transaction.ts';
 import type { SwitchMessage } from '../../payments/ports/observer.ts';
-import type { AttemptName, SwitchAnswer } from '../../payments/ports/switch-ports.ts';
+import type { AttemptName, SwitchResponse } from '../../payments/ports/switch-ports.ts';
 import type { Trace } from '../request-log.ts';
 
 /** The description of a span: constant names, ids and states, never card data, a key or a header. */
@@ -72,16 +72,16 @@ export class Tracing {
     message: SwitchMessage,
     processorType: string,
     { id, attempt }: AttemptName,
-    send: () => Promise<SwitchAnswer<Value>>,
-  ): Promise<SwitchAnswer<Value>> {
+    send: () => Promise<SwitchResponse<Value>>,
+  ): Promise<SwitchResponse<Value>> {
     const attributes = {
       'tapwire.processor.type': processorType,
       'tapwire.transaction.id': id,
       'tapwire.transaction.attempt': attempt,
     };
-    return this.within({ name: `switch ${message}`, kind: SpanKind.CLIENT, attributes }, send, (answer) => ({
-      'tapwire.switch.answer': answer.kind,
-      'tapwire.switch.connection': answer.connectionId,
+    return this.within({ name: `switch ${message}`, kind: SpanKind.CLIENT, attributes }, send, (response) => ({
+      'tapwire.switch.response': response.kind,
+      'tapwire.switch.connection': response.connectionId,
     }));
   }
 

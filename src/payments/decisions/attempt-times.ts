@@ -24,7 +24,7 @@ export function connectionRetrySeconds(
 /**
  * The time of an attempt as its DE7 carries it, in whole seconds. If a reversal keeps the STAN of its original, only
  * DE7 distinguishes its attempts from each other and from the original, so no two of them have the same value. A
- * void may be requested within the second of its sale, and a switch may answer the sale in the form of a reversal.
+ * void may be requested within the second of its sale, and a switch may respond to the sale in the form of a reversal.
  */
 export function stampAfter(
   { sentAtMs }: Pick<Transaction, 'sentAtMs'>,

@@ -13,7 +13,7 @@ import { judgePin, PIN_TRIES_EXCEEDED, type PinVerdict, type PinWait, pinEntries
 export type SwitchEvent =
   /** A matched, well-formed response. `pinWait` describes how to await a PIN; null if none can be taken. */
   | {
-      readonly kind: 'answered';
+      readonly kind: 'responded';
       readonly outcome: Outcome;
       /** DE15, MMDD; undefined if the switch sends none. */
       readonly settlementDate?: string | undefined;
@@ -21,7 +21,7 @@ export type SwitchEvent =
       readonly pinWait: PinWait | null;
     }
   /** At least one byte was handed to the socket, and no usable response arrived. */
-  | { readonly kind: 'unanswered' }
+  | { readonly kind: 'noResponse' }
   /** A response arrived that cannot be used: it does not decode, or its MAC is wrong. */
   | { readonly kind: 'garbled' }
   /** It is certain that no byte was written, and no other processor is left to try. */
@@ -33,7 +33,7 @@ export type SwitchEvent =
    * refused it.
    */
   | { readonly kind: 'pinUnusable'; readonly pinWait: PinWait | null };
-/** `errorCode` of 2.12 for each event (contract, "Answers of 4.4 and 4.5"). */
+/** `errorCode` of 2.12 for each event (contract, "Responses of 4.4 and 4.5"). */
 export const ERROR_CODES = {
   declinedOffline: 2,
   pinRequired: 65,
@@ -48,14 +48,14 @@ export const ERROR_CODES = {
  * the status that it was decided from, or drops it if another process was faster.
  *
  * A reversal is required if and only if bytes may have been written and no definitive response was accepted (states,
- * "Reversal"). `unanswered`, `garbled` and an unknown outcome therefore require one; `unsent` does not, and `lost` leaves it to a person. A decline
- * that asks for a PIN leaves the outcome open while the PIN is awaited.
+ * "Reversal"). `noResponse`, `garbled` and an unknown outcome therefore require one; `unsent` does not, and `lost`
+ * leaves it to a person. A decline that asks for a PIN leaves the outcome open while the PIN is awaited.
  */
 export function decideOutcome(transaction: Transaction, event: SwitchEvent, nowMs: number): Decision {
   switch (event.kind) {
-    case 'answered':
-      return decideAnswer(transaction, event, nowMs);
-    case 'unanswered':
+    case 'responded':
+      return decideResponse(transaction, event, nowMs);
+    case 'noResponse':
       return indeterminate(transaction, Status.NoResponseFromPaymentProcessor, null, nowMs);
     case 'garbled':
       return indeterminate(transaction, Status.BadResponseFromPaymentProcessor, null, nowMs);
@@ -68,9 +68,9 @@ export function decideOutcome(transaction: Transaction, event: SwitchEvent, nowM
   }
 }
 
-function decideAnswer(
+function decideResponse(
   transaction: Transaction,
-  { outcome, settlementDate, providerFields, pinWait }: Extract<SwitchEvent, { kind: 'answered' }>,
+  { outcome, settlementDate, providerFields, pinWait }: Extract<SwitchEvent, { kind: 'responded' }>,
   nowMs: number,
 ): Decision {
   if (outcome.kind === 'unknown') {

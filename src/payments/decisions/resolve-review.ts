@@ -27,8 +27,9 @@ import { type EventPorts, voidEventJobs, webhookJobs } from './webhook-job.ts';
  * A disposition that was reported as final does not change to Approved: the merchant has not handed over the goods.
  *
  * A reversal is **resolved** afterwards. A job that still waits finds no open reversal, and a later response of the switch
- * that contradicts only makes the transaction need review again (late-response.ts, reversal-answers.ts). What a review
- * blocks until then is in model/review.ts. A transaction that was resolved as declined or voided releases its link.
+ * that contradicts only makes the transaction need review again (late-response.ts, reversal-responses.ts). What a
+ * review blocks until then is in model/review.ts. A transaction that was resolved as declined or voided releases its
+ * link.
  *
  * A request that the switch approved in part, although it asked for all, cannot be resolved as approved: the gateway
  * would record an amount that was not taken. A sale that was accepted as approved in part keeps that part.

@@ -12,7 +12,7 @@ import type { ReversalStep, SentReversal } from '../ports/store-ports.ts';
  * follows a decline. An attempt is committed as **sent**, together with the job of the next one, before its bytes
  * are sent. If it turns out that no byte was sent, the attempt is removed and does not count. No attempt is sent
  * before the deadline of the one before it. The acknowledgement of the switch makes the reversal **acknowledged**
- * and the transaction Voided, and removes that job (reversal-answers.ts). It counts for any attempt, however late.
+ * and the transaction Voided, and removes that job (reversal-responses.ts). It counts for any attempt, however late.
  *
  * An acknowledgement can leave a doubt: the switch could not locate the original, or the reversal used another
  * connection than the original and may have overtaken it. Then the reversal is **confirming**: one more repeat, a
@@ -27,7 +27,7 @@ import type { ReversalStep, SentReversal } from '../ports/store-ports.ts';
  *
  * When the profile's time is over, a person must resolve the transaction: **needsReview**. A reversal that waits for
  * a connection is still sent after that. A reversal that cannot be built, because its card data or their key no
- * longer exist, needs review at once (record-reversal-answer.ts). So does a void that the switch refuses although an
+ * longer exist, needs review at once (record-reversal-response.ts). So does a void that the switch refuses although an
  * earlier attempt may have taken effect.
  *
  * When a person has compared the transaction with the switch's books, it is **resolved** (resolve-review.ts). No further
@@ -63,7 +63,7 @@ export function isOpen({ reversalState }: Pick<Transaction, 'reversalState'>): b
 }
 
 /** An attempt that is about to be sent, and the id of the job that would repeat it. */
-export interface Attempt extends Omit<SentReversal, 'counts' | 'answer' | 'confirms'> {
+export interface Attempt extends Omit<SentReversal, 'counts' | 'response' | 'confirms'> {
   readonly processorId: number;
   readonly nowMs: number;
 }

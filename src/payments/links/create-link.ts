@@ -24,7 +24,7 @@ const LIGHT = 0xff;
 const NO_FILTER = 0;
 /**
  * By default zlib allocates 256 KB for each picture. The garbage collector then searched the whole heap several
- * times a second, and no request was answered meanwhile. A window of one kilobyte covers several rows, which are
+ * times a second, and no request received a response meanwhile. A window of one kilobyte covers several rows, which are
  * similar.
  */
 const DEFLATE = { windowBits: 10, memLevel: 5, level: 3, chunkSize: 4_096 } as const;

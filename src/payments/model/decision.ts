@@ -1,5 +1,5 @@
 import type { JobPayloads, QueueName } from '#schemas/jobs';
-import type { ReversalAnswer } from '../../kits/processor-kit/processor.ts';
+import type { ReversalResponse } from '../../kits/processor-kit/processor.ts';
 import type { PinEntry, PinStep } from './pin.ts';
 import type { Move, StatusId } from './status.ts';
 import type { Result } from './transaction.ts';
@@ -61,8 +61,8 @@ export interface ReversalEntry {
 }
 
 /** A response to an attempt that does not change the state of the reversal. */
-export interface ReversalAnswerEntry {
-  readonly reversalAnswer: ReversalAnswer;
+export interface ReversalResponseEntry {
+  readonly reversalResponse: ReversalResponse;
   readonly attempt: number;
 }
 
@@ -81,7 +81,7 @@ export type AuditEntry =
   | Move
   | PinEntry
   | (ReversalEntry & { readonly at: string })
-  | (ReversalAnswerEntry & { readonly at: string })
+  | (ReversalResponseEntry & { readonly at: string })
   /** An approval whose completion no switch accepted. */
   | { readonly completion: 'givenUp'; readonly at: string }
   /** A void was requested: the id of its row. The reversal that follows belongs to the void. */

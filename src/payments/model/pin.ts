@@ -64,6 +64,6 @@ export function isAwaitingPin({ pinState }: Pick<PinStep, 'pinState'>): boolean 
 }
 
 /** Whether there is a result for the phone: an outcome, or a request for a PIN. */
-export function hasAnswer(transaction: Pick<PinStep, 'pinState'> & { disposition: DispositionId | null }): boolean {
+export function hasResponse(transaction: Pick<PinStep, 'pinState'> & { disposition: DispositionId | null }): boolean {
   return transaction.disposition !== null || isAwaitingPin(transaction);
 }

@@ -18,7 +18,7 @@ const FIRST: SwitchRevision = { number: 0, sameSince: 0 };
  * Whether a connection leads to the switch that a transaction was sent to.
  *
  * - `own`: yes. Also if an administrator has stated it: what the switch then does not know needs review
- *   (reversal-answers.ts).
+ *   (reversal-responses.ts).
  * - `other`: the processor now leads to another switch, so a person must find out what the former one did.
  * - `outdated`: the connection was opened before the last change. This or another process soon opens a new one.
  */

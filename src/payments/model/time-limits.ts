@@ -1,7 +1,7 @@
 /** The time limits of a transaction. The database adds them to its own clock. */
 
 /** Time beyond the processor's deadline for a response to the phone: accepting, committing, flushing. */
-export const ANSWER_SLACK_SECONDS = 5;
+export const RESPONSE_SLACK_SECONDS = 5;
 
 /**
  * Time after the deadline in which a response that was in time may still be committed; then the `overdue` job
@@ -13,7 +13,7 @@ export const OUTCOME_GRACE_SECONDS = 2;
 export const OVERDUE_AFTER_SECONDS = OUTCOME_GRACE_SECONDS + 0.1;
 
 /** For taps that never wait for a switch: enough time to flush the response. Then the job lets them rest. */
-export const LOCAL_ANSWER_SECONDS = 10;
+export const LOCAL_RESPONSE_SECONDS = 10;
 
 /**
  * The default deadline of a profile. A process that hands a tap over does not know the route that a worker will choose,

@@ -75,7 +75,7 @@ export class Pins {
     if (await this.#attempts.commit(plan, () => this.#commit(plan, before))) return plan.proceed();
     plan.abandon(true);
     await this.#refuseRepeated(submitter, draft, tap, request);
-    return this.#answerLoser(before, request);
+    return this.#respondToLoser(before, request);
   }
 
   /**
@@ -98,7 +98,7 @@ export class Pins {
   }
 
   /** The expiry was faster, or another PIN, or the same PIN request that was sent twice at once. */
-  async #answerLoser(before: Transaction, request: PinRequest): Promise<Transaction> {
+  async #respondToLoser(before: Transaction, request: PinRequest): Promise<Transaction> {
     const current = await this.#deps.store.find(before);
     if (current && this.#isRepeated(current, request)) return this.#outcomes.await(current);
     throw new PinNotAwaited();
@@ -199,12 +199,12 @@ export class Pins {
 
   #guarded({ attempt }: Plan, { status, pinJob, overdueJob }: Transaction): PinAttempt {
     const isRecorded = status === Status.RespondedToPhone;
-    const answered = isRecorded ? [] : moves(status, [Status.RespondedToPhone], this.#deps.clock.nowMs());
+    const responded = isRecorded ? [] : moves(status, [Status.RespondedToPhone], this.#deps.clock.nowMs());
     const remove = [
       ...(pinJob === null ? [] : [{ queue: 'expire-pin', id: pinJob } as const]),
       ...(overdueJob === null || isRecorded ? [] : [{ queue: 'overdue', id: overdueJob } as const]),
     ];
-    return { ...attempt, fromStatus: status, auditEntries: [...answered, ...attempt.auditEntries], remove };
+    return { ...attempt, fromStatus: status, auditEntries: [...responded, ...attempt.auditEntries], remove };
   }
 
   /**

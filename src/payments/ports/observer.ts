@@ -8,7 +8,7 @@ import type {
   ReversalStep,
   TransactionStore,
 } from './store-ports.ts';
-import type { AttemptName, SwitchAnswer } from './switch-ports.ts';
+import type { AttemptName, SwitchResponse } from './switch-ports.ts';
 
 /** The commits of use cases by name, each with what it writes. */
 export interface Commits {
@@ -54,7 +54,7 @@ export interface TransactionObserver {
     message: SwitchMessage,
     processorType: string,
     about: AttemptName,
-    send: () => Promise<SwitchAnswer<Value>>,
-  ): Promise<SwitchAnswer<Value>>;
+    send: () => Promise<SwitchResponse<Value>>,
+  ): Promise<SwitchResponse<Value>>;
   wait<Result>(wait: () => Promise<Result>): Promise<Result>;
 }

@@ -1,11 +1,11 @@
-import type { ReversalAnswer } from '../../kits/processor-kit/processor.ts';
+import type { ReversalResponse } from '../../kits/processor-kit/processor.ts';
 import type {
   AuditEntry,
   Decision,
   JobRequest,
   LateFacts,
-  ReversalAnswerEntry,
   ReversalEntry,
+  ReversalResponseEntry,
   StorableJob,
   SwitchBooks,
 } from '../model/decision.ts';
@@ -30,7 +30,7 @@ export interface NewAttempt {
   readonly auditEntries: readonly AuditEntry[];
   readonly enqueue: readonly JobRequest[];
   /** When the phone must have a response: processor deadline + 5 s. The database adds it to its clock. */
-  readonly answerBySeconds: number;
+  readonly respondBySeconds: number;
   /**
    * How long to await a PIN, if the attempt immediately ends in a request for one. The database adds it to its clock
    * as well.
@@ -84,10 +84,10 @@ export interface OriginalFacts {
   /** Seconds since the deadline of the original by the clock of the database; negative before it. */
   readonly sinceDeadlineSeconds: number;
   /**
-   * Whether the switch has answered the original, in any form and however late: then no part of it is still in
+   * Whether the switch has responded to the original, in any form and however late: then no part of it is still in
    * transit.
    */
-  readonly wasAnswered: boolean;
+  readonly hasResponse: boolean;
   /** Whether what identifies the switch has changed since the request. Undefined means no. */
   readonly wasSwitchChanged?: boolean | undefined;
   /** Whether an approval arrived late, and its DE38. */
@@ -108,7 +108,7 @@ export interface OriginalFacts {
   readonly sinceAcknowledgementSeconds: number | null;
 }
 
-/** Identifies the request that a response answers, as the switch knows it. */
+/** Identifies the request that a response belongs to, as the switch knows it. */
 export interface ResponseIdentity {
   readonly acquirerId: number;
   readonly processorId: number;
@@ -165,9 +165,9 @@ export interface TransactionStore {
    * Records that the phone received its response or disconnected. No caller waits for this, and a job repairs a lost
    * record.
    */
-  recordAnswer(answer: PhoneResponseRecord): void;
+  recordResponse(response: PhoneResponseRecord): void;
   /** The same for that job, which must stay alive until it is recorded. */
-  recordOverdueAnswer(answer: PhoneResponseRecord): Promise<unknown>;
+  recordOverdueResponse(response: PhoneResponseRecord): Promise<unknown>;
   stepReversal(step: ReversalStep): Promise<boolean>;
   recordLate(record: LateRecord): Promise<LateRecordOutcome>;
   /** Whether any of the values belongs to another attempt with a PIN, or another reference, than this one. */
@@ -186,16 +186,16 @@ export interface TransactionStore {
   findRequest(key: RequestKey): Promise<Transaction | undefined>;
   findOriginalFacts(request: Transaction): Promise<OriginalFacts>;
   /**
-   * The request that each response answers although no caller waits for it, in order: one that is or was uncertain,
-   * was declined, or asked for a PIN. Undefined for a response that answers none.
+   * The request that each response belongs to although no caller waits for it, in order: one that is or was uncertain,
+   * was declined, or asked for a PIN. Undefined for a response that belongs to none.
    */
-  findAnswered(responses: readonly ResponseIdentity[]): Promise<(Transaction | undefined)[]>;
+  findRequestsOfResponses(responses: readonly ResponseIdentity[]): Promise<(Transaction | undefined)[]>;
   /**
-   * The approved request that each response answers, in order; undefined for a response that answers none. The search reads
-   * what the acquirer has submitted in minutes, so it is only for responses that answer nothing else.
+   * The approved request that each response belongs to, in order; undefined for a response that belongs to none. The
+   * search reads what the acquirer has submitted in minutes, so it is only for responses that belong to nothing else.
    */
   findApproved(responses: readonly ResponseIdentity[]): Promise<(Transaction | undefined)[]>;
-  /** The attempt of a reversal that each response answers, in order; undefined for a response that answers none. */
+  /** The attempt of a reversal that each response belongs to, in order; undefined for a response that belongs to none. */
   findReversals(responses: readonly ResponseIdentity[]): Promise<(ReversalKey | undefined)[]>;
 }
 
@@ -283,18 +283,18 @@ export interface SentReversal {
   readonly counts: boolean;
   /** The job of the next attempt. */
   readonly nextJob: string;
-  readonly answer: ReversalAnswer | null;
+  readonly response: ReversalResponse | null;
 }
 
 /** What a step records about an attempt. `unsent`: no byte was sent, so the attempt did not take place. */
 export type ReversalRecord =
-  | (Omit<SentReversal, 'counts' | 'answer'> & {
+  | (Omit<SentReversal, 'counts' | 'response'> & {
       readonly kind: 'sent';
       readonly processorId: number;
       /** How long to wait for the response; the database adds it to its clock. */
       readonly deadlineSeconds: number;
     })
-  | { readonly kind: 'answered'; readonly sentAtMs: number; readonly answer: ReversalAnswer }
+  | { readonly kind: 'responded'; readonly sentAtMs: number; readonly response: ReversalResponse }
   | { readonly kind: 'unsent'; readonly sentAtMs: number };
 
 /** A step of a reversal, guarded by the state and the attempt that it follows. */
@@ -310,7 +310,7 @@ export interface ReversalStep {
   /** The new state of the void's own row. */
   readonly voidRow?: VoidRow | undefined;
   /** For the audit trail. */
-  readonly auditEntries: readonly (ReversalEntry | ReversalAnswerEntry)[];
+  readonly auditEntries: readonly (ReversalEntry | ReversalResponseEntry)[];
   readonly nowMs: number;
   readonly enqueue: readonly JobRequest[];
   /** The `reverse` jobs that the step makes unnecessary. */

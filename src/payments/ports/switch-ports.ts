@@ -8,7 +8,7 @@ import type {
   Purchase,
   Refund,
   Reversal,
-  ReversalAnswer,
+  ReversalResponse,
   Terminal,
 } from '../../kits/processor-kit/processor.ts';
 import type { ProcessorProfile } from '../../kits/processor-kit/profile.ts';
@@ -20,14 +20,14 @@ import type { SingleUse } from './store-ports.ts';
  * The result of a request to a switch, and the connection that carried it. `written`: whether a byte may have been
  * sent.
  */
-export type SwitchAnswer<Value> = { readonly connectionId: string } & (
-  | { readonly kind: 'answered'; readonly value: Value }
+export type SwitchResponse<Value> = { readonly connectionId: string } & (
+  | { readonly kind: 'responded'; readonly value: Value }
   | { readonly kind: 'garbled' }
   | { readonly kind: 'failed'; readonly written: boolean; readonly reason: string }
 );
 
 /** The switch response to a purchase, with its values for integrators. */
-export interface PurchaseAnswer {
+export interface PurchaseResponse {
   readonly outcome: Outcome;
   /** DE15, MMDD; undefined if the response has none, or its MAC is wrong. */
   readonly settlementDate?: string | undefined;
@@ -36,10 +36,14 @@ export interface PurchaseAnswer {
 
 /** A slot on a signed-on connection, held before anything is committed as submitted. */
 export interface SwitchSlot {
-  authorize(request: PreparedRequest, timing: SendTiming, about: AttemptName): Promise<SwitchAnswer<PurchaseAnswer>>;
-  reverse(reversal: Reversal, timing: SendTiming, about: AttemptName): Promise<SwitchAnswer<ReversalAnswer>>;
+  authorize(
+    request: PreparedRequest,
+    timing: SendTiming,
+    about: AttemptName,
+  ): Promise<SwitchResponse<PurchaseResponse>>;
+  reverse(reversal: Reversal, timing: SendTiming, about: AttemptName): Promise<SwitchResponse<ReversalResponse>>;
   /** Whether the switch accepted the completion: then the approval is posted. */
-  complete(completion: Completion, timing: SendTiming, about: AttemptName): Promise<SwitchAnswer<boolean>>;
+  complete(completion: Completion, timing: SendTiming, about: AttemptName): Promise<SwitchResponse<boolean>>;
   release(): void;
 }
 

@@ -16,8 +16,8 @@ import { restingAttempt } from '../taps/plan-attempt.ts';
  * A row of type Void represents it. The row rests from its creation, because the `reverse` job of the sale drives
  * the void. Its disposition stays open until the switch acknowledges (Approved, and the sale is Voided) or finally
  * refuses (Declined, and the sale is unchanged). While neither is certain, the sale stays blocked. Both rows need
- * review if the time for attempts is over or the switch contradicts itself (decisions/reversal-answers.ts,
- * reversals/record-reversal-answer.ts).
+ * review if the time for attempts is over or the switch contradicts itself (decisions/reversal-responses.ts,
+ * reversals/record-reversal-response.ts).
  */
 
 const PATH: readonly StatusId[] = [Status.RequestReceived, Status.RespondedToPhone];

@@ -1,4 +1,4 @@
-import type { OriginalData, Outcome, ReversalAnswer } from '../../kits/processor-kit/processor.ts';
+import type { OriginalData, Outcome, ReversalResponse } from '../../kits/processor-kit/processor.ts';
 import { expirePinStep } from '../decisions/pin-step.ts';
 import { reverseJob } from '../decisions/reversal-steps.ts';
 import { type EventPorts, webhookJobs } from '../decisions/webhook-job.ts';
@@ -9,7 +9,7 @@ import { ReversalState, type Transaction } from '../model/transaction.ts';
 import type { LateStep, RequestKey, ResponseIdentity } from '../ports/store-ports.ts';
 import type { CardVault } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import type { ReversalSteps } from './record-reversal-answer.ts';
+import type { ReversalSteps } from './record-reversal-response.ts';
 
 /**
  * A response that no request in this process waits for. It arrived after its deadline, after a restart, at another
@@ -18,7 +18,7 @@ import type { ReversalSteps } from './record-reversal-answer.ts';
 export type UnmatchedResponse = UnmatchedRequestResponse | UnmatchedReversalResponse;
 
 interface UnmatchedRequestResponse extends ResponseIdentity {
-  /** The outcome for the request with this kept data; undefined if the message answers another kind of request. */
+  /** The outcome for the request with this kept data; undefined if the message belongs to another kind of request. */
   readonly read: (original: OriginalData) => Outcome | undefined;
   /**
    * The request that this process has seen approved lately under the same identity: the response may be a second approval.
@@ -29,11 +29,11 @@ interface UnmatchedRequestResponse extends ResponseIdentity {
 
 /** A response to a reversal. Its MAC is valid. */
 interface UnmatchedReversalResponse extends ResponseIdentity {
-  readonly answer: ReversalAnswer;
+  readonly response: ReversalResponse;
 }
 
 /**
- * `late`: recorded now. `duplicate`: the same response was known before. `unknown`: it answers nothing that may
+ * `late`: recorded now. `duplicate`: the same response was known before. `unknown`: it belongs to nothing that may
  * still change.
  */
 export type UnmatchedKind = 'late' | 'duplicate' | 'unknown';
@@ -57,7 +57,7 @@ export class LateResponses {
   /**
    * Records responses that no request waits for, and their effects. A disposition that was reported does not change.
    *
-   * @param isLastLook whether a response that answers nothing is not looked up again
+   * @param isLastLook whether a response that belongs to nothing is not looked up again
    * @returns the kind of each response, in order
    */
   async recordUnmatched(
@@ -65,27 +65,29 @@ export class LateResponses {
     isLastLook = false,
   ): Promise<UnmatchedKind[]> {
     const ofRequests = unmatchedResponses.filter((unmatched) => 'read' in unmatched);
-    const ofReversals = unmatchedResponses.filter((unmatched) => 'answer' in unmatched);
+    const ofReversals = unmatchedResponses.filter((unmatched) => 'response' in unmatched);
     const [requests, reversals] = await Promise.all([
       ofRequests.length > 0 ? this.#findRequests(ofRequests, isLastLook) : [],
       ofReversals.length > 0 ? this.#deps.store.findReversals(ofReversals) : [],
     ]);
     const firsts = new Map<string, Promise<UnmatchedKind>>();
     // A switch that repeats a response a thousand times costs one commit.
-    const once = (answer: readonly unknown[], record: () => Promise<UnmatchedKind>): Promise<UnmatchedKind> => {
-      const first = firsts.get(answer.join(' '));
+    const once = (response: readonly unknown[], record: () => Promise<UnmatchedKind>): Promise<UnmatchedKind> => {
+      const first = firsts.get(response.join(' '));
       if (first) return first.then((kind) => (kind === 'late' ? 'duplicate' : kind));
       const recording = record();
-      firsts.set(answer.join(' '), recording);
+      firsts.set(response.join(' '), recording);
       return recording;
     };
     return Promise.all(
       unmatchedResponses.map((unmatched) => {
-        if ('answer' in unmatched) {
+        if ('response' in unmatched) {
           const key = reversals[ofReversals.indexOf(unmatched)];
           if (!key) return 'unknown';
           const { id, attempt, sentAtMs } = key;
-          return once([id, attempt, sentAtMs, unmatched.answer], () => this.#steps.recordAnswer(key, unmatched.answer));
+          return once([id, attempt, sentAtMs, unmatched.response], () =>
+            this.#steps.recordResponse(key, unmatched.response),
+          );
         }
         const request = requests[ofRequests.indexOf(unmatched)];
         const late = request && readLate(this.#deps.vault, request, unmatched.read);
@@ -108,7 +110,7 @@ export class LateResponses {
     isLastLook: boolean,
   ): Promise<(Transaction | undefined)[]> {
     const { store } = this.#deps;
-    const found = await store.findAnswered(responses);
+    const found = await store.findRequestsOfResponses(responses);
     const known = new Map<string, Promise<Transaction | undefined>>();
     const findKnown = (key: RequestKey): Promise<Transaction | undefined> => {
       const name = `${key.id} ${key.attempt}`;
@@ -128,7 +130,7 @@ export class LateResponses {
   async record(found: Transaction, late: LateFacts): Promise<UnmatchedKind> {
     let request: Transaction | undefined = found;
     for (let tries = 0; request && tries < MAX_TRIES; tries++) {
-      if (isAcceptedAnswer(request, late)) return 'duplicate';
+      if (isAcceptedResponse(request, late)) return 'duplicate';
       if (isUndecided(request)) return 'unknown'; // looked up again when its outcome is committed
       const isSecond = await this.#isSecondBooking(request, late);
       const nowMs = this.#deps.clock.nowMs();
@@ -198,7 +200,7 @@ function wasApproved({ disposition, voidState }: Transaction): boolean {
 }
 
 /** A repeat of the response that decided: it proves nothing new. */
-function isAcceptedAnswer(request: Transaction, late: LateFacts): boolean {
+function isAcceptedResponse(request: Transaction, late: LateFacts): boolean {
   if (late.responseCode !== request.responseCode) return false;
   if (wasApproved(request))
     return late.kind === 'approved' && late.authorizationCode === (request.authorizationCode ?? '');
@@ -239,8 +241,8 @@ export function lateStep(
 }
 
 /**
- * The outcome that a response reports for the matched request; undefined if it does not answer the request. `duplicate`: it
- * says that the switch had the request before, and the approval of the request is known.
+ * The outcome that a response reports for the matched request; undefined if it does not belong to the request.
+ * `duplicate`: it says that the switch had the request before, and the approval of the request is known.
  */
 function readLate(
   vault: CardVault,

@@ -2,9 +2,9 @@ import { StoreUnavailable } from '../../basics/errors.ts';
 import { wasUnderWay } from '../decisions/after-restore.ts';
 import { decideOutcome, type SwitchEvent } from '../decisions/decide-outcome.ts';
 import { withWebhook } from '../decisions/webhook-job.ts';
-import { hasAnswer } from '../model/pin.ts';
+import { hasResponse } from '../model/pin.ts';
 import { moves, Status, type StatusId } from '../model/status.ts';
-import { ANSWER_SLACK_SECONDS, LOCAL_ANSWER_SECONDS, OUTCOME_GRACE_SECONDS } from '../model/time-limits.ts';
+import { LOCAL_RESPONSE_SECONDS, OUTCOME_GRACE_SECONDS, RESPONSE_SLACK_SECONDS } from '../model/time-limits.ts';
 import type { Transaction, TransactionKey } from '../model/transaction.ts';
 import type { PhoneResponseRecord } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
@@ -42,7 +42,7 @@ export class Outcomes {
   async await(transaction: Transaction): Promise<Transaction> {
     const deadlineSeconds = transaction.deadlineSeconds ?? this.#deps.longestDeadlineSeconds(transaction.acquirerId);
     const lastMomentAtMs =
-      this.#deps.clock.monotonicMs() + (deadlineSeconds + ANSWER_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1000;
+      this.#deps.clock.monotonicMs() + (deadlineSeconds + RESPONSE_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1000;
     let readAtMs = this.#deps.clock.monotonicMs();
     for (;;) {
       const current = await this.#lookOrDecide(transaction, lastMomentAtMs).catch((cause) => {
@@ -52,7 +52,7 @@ export class Outcomes {
       });
       if (current === undefined) throw new StoreUnavailable(true);
       if (current !== 'unread') {
-        if (hasAnswer(current)) return current;
+        if (hasResponse(current)) return current;
         readAtMs = this.#deps.clock.monotonicMs();
       }
       const leftMs = lastMomentAtMs - this.#deps.clock.monotonicMs();
@@ -65,7 +65,7 @@ export class Outcomes {
   /** The row as stored; after the last moment, the row after the decision of this request. */
   async #lookOrDecide(transaction: Transaction, lastMomentAtMs: number): Promise<Transaction | undefined> {
     const current = await this.#deps.store.find(transaction);
-    if (!current || hasAnswer(current) || this.#deps.clock.monotonicMs() < lastMomentAtMs) return current;
+    if (!current || hasResponse(current) || this.#deps.clock.monotonicMs() < lastMomentAtMs) return current;
     await this.decideOverdue(current);
     return this.#deps.store.find(transaction);
   }
@@ -76,7 +76,7 @@ export class Outcomes {
    */
   async findUnsubmitted(asked: TransactionKey & { readonly attempt: number }): Promise<Transaction | undefined> {
     const transaction = await this.#deps.store.find(asked);
-    if (transaction?.attempt !== asked.attempt || hasAnswer(transaction)) return undefined;
+    if (transaction?.attempt !== asked.attempt || hasResponse(transaction)) return undefined;
     if (transaction.status !== Status.ReadyToSubmitToPaymentProcessor) return undefined;
     if (!wasUnderWay(this.#deps, transaction, this.#deps.clock.nowMs())) return transaction;
     await this.decide(transaction, { kind: 'lost' });
@@ -109,18 +109,18 @@ export class Outcomes {
    * @returns `notYet` if an outcome may still be committed by the clock of the database
    */
   async decideOverdue(transaction: Transaction): Promise<'decided' | 'notYet'> {
-    if (!hasAnswer(transaction)) return this.#decideWithoutResponse(transaction);
-    if (isUnanswered(transaction.status))
-      await this.#deps.store.recordOverdueAnswer(this.#answerRecord(transaction, false));
+    if (!hasResponse(transaction)) return this.#decideWithoutResponse(transaction);
+    if (isWithoutResponse(transaction.status))
+      await this.#deps.store.recordOverdueResponse(this.#responseRecord(transaction, false));
     return 'decided';
   }
 
   async #decideWithoutResponse(transaction: Transaction): Promise<'decided' | 'notYet'> {
-    if (!isUnanswered(transaction.status)) return 'decided';
+    if (!isWithoutResponse(transaction.status)) return 'decided';
     const wasSubmitted = transaction.status === Status.SubmittedToPaymentProcessor;
     const nowMs = this.#deps.clock.nowMs();
     const isLost = wasUnderWay(this.#deps, transaction, nowMs);
-    const kind = isLost ? 'lost' : wasSubmitted ? 'unanswered' : 'unsent';
+    const kind = isLost ? 'lost' : wasSubmitted ? 'noResponse' : 'unsent';
     const outcome = decideOutcome(transaction, { kind }, nowMs);
     const decided = withWebhook(this.#deps, transaction, outcome, nowMs);
     const { acquirerId, id, attempt } = transaction;
@@ -128,7 +128,7 @@ export class Outcomes {
     const successor = {
       queue: 'overdue',
       data: { acquirerId, id, attempt },
-      startAfterSeconds: LOCAL_ANSWER_SECONDS,
+      startAfterSeconds: LOCAL_RESPONSE_SECONDS,
     } as const;
     const decision = { ...decided, enqueue: [...decided.enqueue, successor] };
     const guarded = { transaction, decision, isOverdue: true, nowMs };
@@ -143,14 +143,14 @@ export class Outcomes {
    * Records that the response was sent to the phone, or could not be. A repeated request that finds this recorded
    * changes nothing.
    */
-  recordAnswer(transaction: Transaction, isFlushed: boolean): void {
+  recordResponse(transaction: Transaction, isFlushed: boolean): void {
     const mayMove =
-      isUnanswered(transaction.status) || (transaction.status === Status.FailedToRespondToPhone && isFlushed);
-    if (mayMove) this.#deps.store.recordAnswer(this.#answerRecord(transaction, isFlushed));
+      isWithoutResponse(transaction.status) || (transaction.status === Status.FailedToRespondToPhone && isFlushed);
+    if (mayMove) this.#deps.store.recordResponse(this.#responseRecord(transaction, isFlushed));
   }
 
   /** The record that a phone received its response (8) or disconnected (9). */
-  #answerRecord(transaction: Transaction, isFlushed: boolean): PhoneResponseRecord {
+  #responseRecord(transaction: Transaction, isFlushed: boolean): PhoneResponseRecord {
     const { acquirerId, id, attempt, status: fromStatus, overdueJob } = transaction;
     const status = isFlushed ? Status.RespondedToPhone : Status.FailedToRespondToPhone;
     return {
@@ -165,8 +165,8 @@ export class Outcomes {
   }
 }
 
-const UNANSWERED: readonly StatusId[] = [1, 3, 4, 5, 6, 7];
+const NO_RESPONSE: readonly StatusId[] = [1, 3, 4, 5, 6, 7];
 
-function isUnanswered(status: StatusId): boolean {
-  return UNANSWERED.includes(status);
+function isWithoutResponse(status: StatusId): boolean {
+  return NO_RESPONSE.includes(status);
 }

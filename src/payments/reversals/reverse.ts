@@ -14,7 +14,7 @@ import type { Switch, SwitchSlot, TakenStan } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { candidatesAfter, delegateTo, findCandidate, reachedElsewhere } from '../taps/delegate.ts';
 import { merchantTime, timingFrom } from '../taps/prepare-submission.ts';
-import type { ReversalSteps } from './record-reversal-answer.ts';
+import type { ReversalSteps } from './record-reversal-response.ts';
 
 /**
  * Sends one attempt of a reversal (reversal-steps.ts describes its states) on a connection where it cannot overtake
@@ -23,8 +23,8 @@ import type { ReversalSteps } from './record-reversal-answer.ts';
  * On the connection that carried the original, the reversal always follows it: at the deadline of the original, any
  * unsent part was discarded with its connection. On another connection nothing orders the two. There the reversal
  * waits until the guard of the switch's profile after the deadline of the original (`overtakingGuardSeconds`, which
- * explains why it is enough). If the switch has answered the original, no part of it is in transit, and the reversal
- * does not wait.
+ * explains why it is enough). If the switch has responded to the original, no part of it is in transit, and the
+ * reversal does not wait.
  *
  * A killed worker is no exception: its kernel still delivers the contents of the socket buffer. Its orphaned
  * transactions are decided two seconds after the deadline, and their reversals are sent when the guard is over: with
@@ -34,7 +34,7 @@ import type { ReversalSteps } from './record-reversal-answer.ts';
 
 export type ReversalJobResult = 'done' | { readonly againAfterSeconds: number; readonly group?: string };
 
-/** A switch usually answers a completion within a second. */
+/** A switch usually responds to a completion within a second. */
 const COMPLETION_POLL_SECONDS = 1;
 /** Another process has taken a step meanwhile: look at what remains to be done. */
 const MOVED: ReversalJobResult = { againAfterSeconds: 1 };
@@ -99,10 +99,10 @@ export class Reversals {
     if (behind) return { slot: behind, couldOvertake: false };
     if (carrier !== undefined && target.hasConnection(carrier)) return NOT_NOW; // signing on again, or full
     const { overtakingGuardSeconds } = target.profile.reversal;
-    const waitSeconds = original.wasAnswered ? 0 : overtakingGuardSeconds - original.sinceDeadlineSeconds;
+    const waitSeconds = original.hasResponse ? 0 : overtakingGuardSeconds - original.sinceDeadlineSeconds;
     if (waitSeconds > 0) return { againAfterSeconds: waitSeconds };
     const slot = await target.takeSlot();
-    return slot ? { slot, couldOvertake: !original.wasAnswered } : NOT_NOW;
+    return slot ? { slot, couldOvertake: !original.hasResponse } : NOT_NOW;
   }
 
   /** No connection could take the attempt. The attempt does not count, but the elapsed time does. */
@@ -138,10 +138,10 @@ export class Reversals {
     const isStanding = transaction.disposition === Disposition.Approved && transaction.voidState === null;
     assert(!isStanding, 'an approval that stands is not reversed');
     const timing = timingFrom(this.#deps.clock, target);
-    const answer = await this.#deps.observer.roundTrip('reversal', target.type, transaction, () =>
+    const response = await this.#deps.observer.roundTrip('reversal', target.type, transaction, () =>
       slot.reverse(reversal, timing, transaction),
     );
-    await this.#finish(sending, { ...transaction, ...step.to }, attempt, answer);
+    await this.#finish(sending, { ...transaction, ...step.to }, attempt, response);
     return 'done';
   }
 
@@ -149,17 +149,17 @@ export class Reversals {
     { transaction, target }: Sending,
     sent: Transaction,
     attempt: Attempt,
-    answer: Awaited<ReturnType<SwitchSlot['reverse']>>,
+    response: Awaited<ReturnType<SwitchSlot['reverse']>>,
   ): Promise<void> {
-    if (answer.kind === 'failed' && !answer.written) {
+    if (response.kind === 'failed' && !response.written) {
       const now = { ...attempt, nowMs: this.#deps.clock.nowMs() };
       const delaySeconds = connectionRetrySeconds(transaction, now.nowMs);
       await this.#steps.commit(unsentStep(transaction, sent, now, delaySeconds, target.profile.reversal));
       return;
     }
-    if (answer.kind === 'answered') {
+    if (response.kind === 'responded') {
       const { acquirerId, id, attempt: of } = transaction;
-      await this.#steps.recordAnswer({ acquirerId, id, attempt: of, sentAtMs: attempt.sentAtMs }, answer.value);
+      await this.#steps.recordResponse({ acquirerId, id, attempt: of, sentAtMs: attempt.sentAtMs }, response.value);
     }
     if (sent.reversalState !== ReversalState.needsReview) return;
     // This was the last attempt, or one for a connection that came back too late. If no acknowledgement is known by

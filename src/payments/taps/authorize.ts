@@ -9,7 +9,7 @@ import { moves, Status, type StatusId } from '../model/status.ts';
 import { OVERDUE_AFTER_SECONDS } from '../model/time-limits.ts';
 import { ReversalState, type Transaction } from '../model/transaction.ts';
 import type { NewSubmission } from '../ports/store-ports.ts';
-import type { PurchaseAnswer, SwitchAnswer } from '../ports/switch-ports.ts';
+import type { PurchaseResponse, SwitchResponse } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { type LateResponses, lateFactsOf } from '../reversals/late-response.ts';
 import type { Outcomes } from '../reversals/overdue.ts';
@@ -37,23 +37,23 @@ export class Submissions {
       transaction.status === Status.SubmittedToPaymentProcessor,
       'a request is sent after its submission is committed',
     );
-    const answer = await this.#deps.observer.roundTrip('authorization', ready.processorType, transaction, () =>
+    const response = await this.#deps.observer.roundTrip('authorization', ready.processorType, transaction, () =>
       ready.slot.authorize(ready.request, ready, transaction),
     );
-    if (answer.kind === 'failed' && !answer.written) {
+    if (response.kind === 'failed' && !response.written) {
       const next = await ready.next();
       const submitted = next && (await this.submit(transaction, next).catch(afterSubmission));
       if (submitted) return this.authorize(submitted, next);
     }
-    return this.#decide(transaction, answer, ready);
+    return this.#decide(transaction, response, ready);
   }
 
   /**
    * Commits the submission of an accepted tap to this switch: 3 -> 4, or 4 -> 3 -> 4 if the previous switch received
    * no byte.
    *
-   * @returns undefined, with the submission withdrawn, if another process has decided, `answer_by` leaves no full deadline, or the
-   * PIN block was submitted before
+   * @returns undefined, with the submission withdrawn, if another process has decided, `respond_by` leaves no full
+   * deadline, or the PIN block was submitted before
    */
   async submit(before: Transaction, { submission, withdraw, uses }: ReadySubmission): Promise<Transaction | undefined> {
     const overdueJob = this.#deps.newId();
@@ -83,15 +83,15 @@ export class Submissions {
 
   async #decide(
     transaction: Transaction,
-    answer: SwitchAnswer<PurchaseAnswer>,
+    response: SwitchResponse<PurchaseResponse>,
     ready: ReadySubmission,
   ): Promise<Transaction> {
     const nowMs = this.#deps.clock.nowMs();
     const reverseJob = this.#deps.newId();
-    const atSwitch = decisionOf(transaction, eventOf(answer, ready), reverseJob, nowMs);
+    const atSwitch = decisionOf(transaction, eventOf(response, ready), reverseJob, nowMs);
     const reported = withWebhook(this.#deps, transaction, withCompletion(transaction, atSwitch, ready), nowMs);
     const decision = withLease(this.#deps, reported);
-    const rememberOriginal = () => this.#deps.originals.remember(transaction.id, answer.connectionId);
+    const rememberOriginal = () => this.#deps.originals.remember(transaction.id, response.connectionId);
     // Before the commit, because its job may be picked up at once.
     if (decision.result.reversalState === ReversalState.owed) rememberOriginal();
     const guarded = { transaction, decision, isOverdue: false, nowMs };
@@ -111,8 +111,8 @@ export class Submissions {
     // If another process decided, this process still sends the first reversal, because only this process has the
     // connection.
     rememberOriginal();
-    if (!isCommitted && answer.kind === 'answered')
-      await this.#lateResponses.record(decided, lateFactsOf(answer.value.outcome));
+    if (!isCommitted && response.kind === 'responded')
+      await this.#lateResponses.record(decided, lateFactsOf(response.value.outcome));
     const { acquirerId, id, attempt } = decided;
     this.#deps.reverseAhead({ acquirerId, id, attempt, reversalAttempt: 1 }, isCommitted ? reverseJob : undefined);
     return decided;
@@ -136,13 +136,13 @@ function afterSubmission(cause: unknown): never {
   throw cause instanceof StoreUnavailable ? new StoreUnavailable(true, { cause }) : cause;
 }
 
-function eventOf(answer: SwitchAnswer<PurchaseAnswer>, { pinWait }: ReadySubmission): SwitchEvent {
-  switch (answer.kind) {
-    case 'answered':
-      return { kind: 'answered', ...answer.value, pinWait };
+function eventOf(response: SwitchResponse<PurchaseResponse>, { pinWait }: ReadySubmission): SwitchEvent {
+  switch (response.kind) {
+    case 'responded':
+      return { kind: 'responded', ...response.value, pinWait };
     case 'garbled':
       return { kind: 'garbled' };
     case 'failed':
-      return { kind: answer.written ? 'unanswered' : 'unsent' };
+      return { kind: response.written ? 'noResponse' : 'unsent' };
   }
 }

@@ -9,7 +9,7 @@ import { ReversalState, type Transaction, type TransactionKey } from '../model/t
 import type { Clock } from '../ports/process-ports.ts';
 import type { Switch, TakenStan } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import { SWITCH_CHANGED } from '../reversals/record-reversal-answer.ts';
+import { SWITCH_CHANGED } from '../reversals/record-reversal-response.ts';
 import { type Again, candidatesAfter, delegateTo, findCandidate, reachedElsewhere } from './delegate.ts';
 import { merchantTime, timingFrom } from './prepare-submission.ts';
 
@@ -98,14 +98,14 @@ export class Completions {
         taken?.putBack();
       }
     }
-    const answer = await this.#deps.observer.roundTrip('completion', target.type, transaction, () =>
+    const response = await this.#deps.observer.roundTrip('completion', target.type, transaction, () =>
       slot.complete(completion, timing, transaction),
     );
     // A completion that was written without a response may still be in transit: its right expires after its time
     // limit.
-    if (answer.kind !== 'failed' || !answer.written) await this.#deps.completions.end(transaction);
-    if (answer.kind === 'answered' && answer.value) return 'done';
-    if (answer.kind === 'failed' && !answer.written) return later(transaction, this.#deps.clock);
+    if (response.kind !== 'failed' || !response.written) await this.#deps.completions.end(transaction);
+    if (response.kind === 'responded' && response.value) return 'done';
+    if (response.kind === 'failed' && !response.written) return later(transaction, this.#deps.clock);
     const { completionAttempt } = asked;
     const againAfterSeconds = reversal.delaysSeconds[Math.min(completionAttempt, reversal.delaysSeconds.length) - 1]!;
     return { againAfterSeconds, payload: { ...asked, completionAttempt: completionAttempt + 1 } };

@@ -10,7 +10,7 @@ import { decideOutcome, type SwitchEvent } from '../decisions/decide-outcome.ts'
 import { webhookJobs } from '../decisions/webhook-job.ts';
 import { isAwaitingPin, type PinEntry } from '../model/pin.ts';
 import { moves, Status, type StatusId } from '../model/status.ts';
-import { ANSWER_SLACK_SECONDS, LOCAL_ANSWER_SECONDS, OVERDUE_AFTER_SECONDS } from '../model/time-limits.ts';
+import { LOCAL_RESPONSE_SECONDS, OVERDUE_AFTER_SECONDS, RESPONSE_SLACK_SECONDS } from '../model/time-limits.ts';
 import type { Transaction } from '../model/transaction.ts';
 import type { NewAttempt } from '../ports/store-ports.ts';
 import type { Handover, OpenedTap, Switches } from '../ports/switch-ports.ts';
@@ -192,7 +192,7 @@ export class Attempts {
   #decidedHere(origin: Origin, read: Transaction, event: SwitchEvent): Plan {
     const ready: Transaction = { ...read, status: Status.ReadyToSubmitToPaymentProcessor };
     const { result, pin, pinSeconds, enqueue, auditEntries } = decideOutcome(ready, event, this.#deps.clock.nowMs());
-    const { attempt, ...plan } = this.answeredHere(origin, { ...ready, ...result, ...pin }, READY);
+    const { attempt, ...plan } = this.respondedHere(origin, { ...ready, ...result, ...pin }, READY);
     const whole: NewAttempt = {
       ...attempt,
       pinSeconds,
@@ -204,10 +204,10 @@ export class Attempts {
   }
 
   /** An attempt whose result is known before anything is sent. */
-  answeredHere(origin: Origin, decided: Transaction, path: readonly StatusId[]): Plan {
+  respondedHere(origin: Origin, decided: Transaction, path: readonly StatusId[]): Plan {
     const overdueJob = this.#deps.newId();
     const transaction: Transaction = { ...decided, overdueJob, status: path.at(-1)! };
-    const planned = this.#newAttempt(origin, transaction, path, LOCAL_ANSWER_SECONDS);
+    const planned = this.#newAttempt(origin, transaction, path, LOCAL_RESPONSE_SECONDS);
     const enqueue = [
       ...planned.enqueue,
       ...webhookJobs(this.#deps, transaction, transaction, this.#deps.clock.nowMs()),
@@ -223,12 +223,12 @@ export class Attempts {
   ): NewAttempt {
     const { acquirerId, id, attempt, overdueJob } = transaction;
     const startAfterSeconds =
-      deadlineSeconds + (transaction.deadlineSeconds === null ? ANSWER_SLACK_SECONDS : 0) + OVERDUE_AFTER_SECONDS;
+      deadlineSeconds + (transaction.deadlineSeconds === null ? RESPONSE_SLACK_SECONDS : 0) + OVERDUE_AFTER_SECONDS;
     return {
       transaction,
       auditEntries: [...moves(origin.status, path, this.#deps.clock.nowMs()), ...origin.auditEntries],
       enqueue: [{ queue: 'overdue', id: overdueJob!, data: { acquirerId, id, attempt }, startAfterSeconds }],
-      answerBySeconds: deadlineSeconds + ANSWER_SLACK_SECONDS,
+      respondBySeconds: deadlineSeconds + RESPONSE_SLACK_SECONDS,
       pinSeconds: null,
       handover: null,
     };
@@ -241,7 +241,7 @@ export function restingAttempt(read: Transaction, path: readonly StatusId[], now
     transaction: { ...read, status: path.at(-1)! },
     auditEntries: moves(null, path, nowMs),
     enqueue: [],
-    answerBySeconds: 0,
+    respondBySeconds: 0,
     pinSeconds: null,
     handover: null,
   };

@@ -103,7 +103,7 @@ export class Taps {
       }
       if (outcome === 'inserted') return plan.proceed();
       plan.abandon(true);
-      if (outcome !== 'named') return this.#answerRepeat(submitter, draft, request, outcome === 'copied');
+      if (outcome !== 'named') return this.#respondToRepeat(submitter, draft, request, outcome === 'copied');
       link = await this.#deps.links.findNamed(principal.acquirerId, principal.merchantId, request.merchantReference);
     }
     throw new StoreUnavailable(false);
@@ -115,7 +115,7 @@ export class Taps {
    *
    * @param isCopied whether another reference has the chip data or the PIN block, or this one has just used them
    */
-  async #answerRepeat(
+  async #respondToRepeat(
     principal: Principal,
     draft: Draft,
     request: TapRequest,
@@ -179,7 +179,7 @@ export class Taps {
     draft: Draft,
     { before, request }: { readonly before: Transaction; readonly request: TapRequest },
   ): boolean {
-    if (!isOpenTo(principal, before) || !isSameSubmitter(draft.transaction, before) || !isAnswered(before))
+    if (!isOpenTo(principal, before) || !isSameSubmitter(draft.transaction, before) || !isRespondedTo(before))
       return false;
     return before.fingerprint !== null && this.#deps.cardData.isFingerprintOf(before.fingerprint, request);
   }
@@ -250,7 +250,7 @@ export class Taps {
   /** The card declined (AAC): it is never sent online. */
   #declinedOffline({ transaction }: Draft): Plan {
     const result = { disposition: Disposition.DeclinedOffline, errorCode: ERROR_CODES.declinedOffline };
-    return this.#attempts.answeredHere(NEW, { ...transaction, ...result }, [Status.RequestReceived]);
+    return this.#attempts.respondedHere(NEW, { ...transaction, ...result }, [Status.RequestReceived]);
   }
 
   /**
@@ -310,7 +310,8 @@ function possiblyLost({ transaction, merchant, link }: Draft, { chip }: ReadTap)
 
 /**
  * Whether a tap was refused although a row can be read: the HSM, the switch or the queue of writes takes nothing more, the
- * tap is held after a restore, or the database answered that it cannot write. After a lost connection, a look-up would only make the phone wait again.
+ * tap is held after a restore, or the database responded that it cannot write. After a lost connection, a look-up would
+ * only make the phone wait again.
  */
 function storesNothingNew(error: unknown): boolean {
   return (
@@ -327,7 +328,7 @@ function isSameSubmitter(one: Submitter, other: Submitter): boolean {
 }
 
 /** A refusal is not a stored response: the same blobs may be accepted after its cause is resolved. */
-function isAnswered({ status }: Transaction): boolean {
+function isRespondedTo({ status }: Transaction): boolean {
   return status !== Status.BadRequestReceived && status !== Status.ErrorFindingConfig;
 }
 

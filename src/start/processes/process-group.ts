@@ -19,10 +19,10 @@ import {
 } from './siblings.ts';
 
 /**
- * A process that does not answer within this time is left out of the health report, and its last metrics are used.
+ * A process that does not respond within this time is left out of the health report, and its last metrics are used.
  * Probes wait for one second by default.
  */
-const ANSWERED_WITHIN_MS: Readonly<Record<ReportName, number>> = { health: 500, metrics: 2_000 };
+const RESPONSE_WITHIN_MS: Readonly<Record<ReportName, number>> = { health: 500, metrics: 2_000 };
 
 interface Reporting {
   readonly number: number;
@@ -47,7 +47,7 @@ export class GroupReporter {
   receive(member: Reporting, message: FromReporting): void {
     if (message.kind === 'final') this.#lastMetrics.set(member, message.metrics);
     else if (message.kind === 'report') this.#waiting.get(message.id)?.(message.value);
-    else void this.#answer(member, message);
+    else void this.#respond(member, message);
   }
 
   /** The counters of an ended process remain in the sums. */
@@ -57,7 +57,7 @@ export class GroupReporter {
     if (last) this.#departed = await addDeparted(this.#departed, last);
   }
 
-  async #answer({ worker }: Reporting, { id, what }: Extract<FromMember, { kind: 'askGroup' }>): Promise<void> {
+  async #respond({ worker }: Reporting, { id, what }: Extract<FromMember, { kind: 'askGroup' }>): Promise<void> {
     const value = what === 'metrics' ? await this.#metrics() : await this.#health();
     if (value !== undefined) send(worker, { kind: 'groupReport', id, value });
   }
@@ -94,7 +94,7 @@ export class GroupReporter {
         this.#waiting.delete(id);
         resolve(value as MemberReports[Name] | undefined);
       };
-      const timer = setTimeout(end, ANSWERED_WITHIN_MS[what], undefined);
+      const timer = setTimeout(end, RESPONSE_WITHIN_MS[what], undefined);
       this.#waiting.set(id, end);
       send(worker, { kind: 'askMember', id, what });
     });

@@ -14,7 +14,7 @@ export interface Shown {
 
 /**
  * A load balancer and Prometheus know one address, so each response speaks for all processes behind it. If the primary
- * does not answer, the response speaks for this process alone.
+ * does not respond, the response speaks for this process alone.
  */
 export function shownFor(siblings: Siblings | undefined, health: Health, metrics: Metrics): Shown {
   const own = { readiness: () => health.readiness(), switchStats: async () => health.switchStats() };

@@ -15,7 +15,7 @@ export const ALIVE_EVERY_MS = 5_000;
 /** The longest deadline of any switch (two minutes) with its slack. The program above usually ends the group earlier. */
 export const DRAINED_WITHIN_MS = 150_000;
 /** Longer than the primary waits for the slowest process. */
-const ANSWERED_WITHIN_MS = 4_000;
+const RESPONSE_WITHIN_MS = 4_000;
 
 type Readers = { readonly [Name in ReportName]: () => Promise<MemberReports[Name]> };
 
@@ -35,7 +35,7 @@ export class Siblings {
     this.drained = new Promise((resolve) => {
       this.#drain = resolve;
     });
-    // Node ends a worker whose primary has ended. This one answers the taps in flight first.
+    // Node ends a worker whose primary has ended. This one responds to the taps in flight first.
     cluster.worker!.exitedAfterDisconnect = true;
     cluster.worker!.on('error', () => {}); // a message to a primary that has ended
     process.on('message', (message) => this.#receive(message as FromPrimary));
@@ -78,7 +78,7 @@ export class Siblings {
     if (metrics) await this.#sent({ kind: 'final', metrics });
   }
 
-  /** The report of the whole group; undefined if the primary does not answer. */
+  /** The report of the whole group; undefined if the primary does not respond. */
   ask<Name extends ReportName>(what: Name): Promise<GroupReports[Name] | undefined> {
     const id = ++this.#asked;
     return new Promise((resolve) => {
@@ -87,7 +87,7 @@ export class Siblings {
         this.#waiting.delete(id);
         resolve(value as GroupReports[Name] | undefined);
       };
-      const timer = setTimeout(end, ANSWERED_WITHIN_MS, undefined);
+      const timer = setTimeout(end, RESPONSE_WITHIN_MS, undefined);
       this.#waiting.set(id, end);
       this.#send({ kind: 'askGroup', id, what });
     });
@@ -96,10 +96,10 @@ export class Siblings {
   #receive(message: FromPrimary): void {
     if (message.kind === 'drain') this.#drain();
     else if (message.kind === 'groupReport') this.#waiting.get(message.id)?.(message.value);
-    else if (message.kind === 'askMember') void this.#answer(message);
+    else if (message.kind === 'askMember') void this.#respond(message);
   }
 
-  async #answer({ id, what }: Extract<FromPrimary, { kind: 'askMember' }>): Promise<void> {
+  async #respond({ id, what }: Extract<FromPrimary, { kind: 'askMember' }>): Promise<void> {
     const value = await this.#readers?.[what]().catch(() => undefined);
     if (value !== undefined) this.#send({ kind: 'report', id, value });
   }
@@ -133,7 +133,7 @@ export interface MemberReports {
   readonly health: HealthReport;
 }
 
-/** What the primary answers for the whole group. */
+/** The response of the primary for the whole group. */
 export interface GroupReports {
   /** Metrics in the text format of Prometheus. */
   readonly metrics: string;

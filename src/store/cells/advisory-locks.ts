@@ -19,7 +19,7 @@ export const LOCKS = {
 
 /** A connection without statements does not notice a broken network, so it is probed. */
 const PROBE_EVERY_MS = 3_000;
-/** A session that does not answer a probe within this time is ended. */
+/** A session that does not respond to a probe within this time is ended. */
 const PROBE_TIMEOUT_MS = 3_000;
 
 /** One session of the database, for locks that last as long as the process uses what they protect. */

@@ -193,7 +193,7 @@ export async function openDatabase(url: string, options: DatabaseOptions = {}): 
   } catch (cause) {
     await pool.end();
     const reason = describeSystemError(cause);
-    throw new StartError('NO_DATABASE', `The database at ${urlWithoutSecrets(url)} does not answer: ${reason}`, {
+    throw new StartError('NO_DATABASE', `The database at ${urlWithoutSecrets(url)} does not respond: ${reason}`, {
       cause,
     });
   }

@@ -190,7 +190,7 @@ async function refuseYounger(client: pg.ClientBase, { name, cutoff }: Expired): 
   if (rowCount !== 0) throw new Error(`${name} has younger rows than ${cutoff} and was not dropped`);
 }
 
-/** Read from the catalog: `to_regclass` may answer from a cache that has not noticed what another process just dropped. */
+/** Read from the catalog: `to_regclass` may respond from a cache that has not noticed what another process just dropped. */
 async function exists(client: pg.ClientBase, name: string): Promise<boolean> {
   const text = 'select from pg_class where relname = $1 and relnamespace = current_schema()::regnamespace';
   const { rowCount } = await client.query(text, [name]);

@@ -13,7 +13,7 @@ export function beginWith(settings: readonly string[]): string {
 
 /**
  * SQLSTATE of a warning. A server with a synchronous standby waits at COMMIT until the standby has the transaction. If
- * this wait is cancelled, by an operator or by a time limit, the server answers COMMIT, with this warning alone.
+ * this wait is cancelled, by an operator or by a time limit, the server responds to COMMIT, with this warning alone.
  */
 const WARNING = '01000';
 
@@ -27,8 +27,8 @@ export function openTransaction(client: pg.ClientBase): PipelinedTransaction | u
 
 /**
  * A transaction whose BEGIN and COMMIT are sent without waiting for the responses to the statements before them. The
- * server executes and answers statements in the order in which they arrive. After one has failed, it rejects all
- * others, and answers COMMIT with ROLLBACK.
+ * server executes and responds to statements in the order in which they arrive. After one has failed, it rejects all
+ * others, and responds to COMMIT with ROLLBACK.
  */
 export class PipelinedTransaction {
   /** The reason for which the connection cannot be used again. */
@@ -67,7 +67,7 @@ export class PipelinedTransaction {
     await this.#begun;
     this.seal();
     const { command } = await this.#committed!;
-    if (command !== 'COMMIT') throw new Error(`the server answered COMMIT with ${command}`);
+    if (command !== 'COMMIT') throw new Error(`the server responded to COMMIT with ${command}`);
     // After a failover, the server that takes over may not have it.
     if (!this.#isReplicated)
       throw new Error('the server committed, but did not wait until a standby had the transaction');

@@ -13,7 +13,7 @@ const MAX_IDS_PER_NOTICE = 200;
 const RECONNECT_AFTER_MS = 500;
 /** A connection that only listens does not notice a broken network, so it is probed. */
 const PROBE_EVERY_MS = 3_000;
-/** A connection that does not answer a probe within this time is replaced. */
+/** A connection that does not respond to a probe within this time is replaced. */
 const PROBE_TIMEOUT_MS = 3_000;
 
 /** Within one process, for role `all`. Nothing is sent. */
@@ -142,8 +142,8 @@ export class SharedWakeups implements Wakeups {
     try {
       await client.connect();
       const channels = this.#options.onAuthorize ? [MOVED, AUTHORIZE] : [MOVED];
-      await answerOf(client, () => limitSession(client, SESSION_LIMITS.tap));
-      await answerOf(client, () => client.query(channels.map((channel) => `listen ${channel}`).join(';')));
+      await responseOf(client, () => limitSession(client, SESSION_LIMITS.tap));
+      await responseOf(client, () => client.query(channels.map((channel) => `listen ${channel}`).join(';')));
       this.#probe(client);
       this.#local.wake(); // for notices sent while no connection listened
       this.#options.onAuthorize?.();
@@ -155,7 +155,7 @@ export class SharedWakeups implements Wakeups {
 
   #probe(client: LimitedClient): void {
     this.#probing = setTimeout(() => {
-      answerOf(client, () => client.query('select 1')).then(
+      responseOf(client, () => client.query('select 1')).then(
         () => this.#probe(client),
         () => destroyConnection(client), // unless it has ended already
       );
@@ -170,7 +170,7 @@ export class SharedWakeups implements Wakeups {
 }
 
 /** Waits for the result of a statement, and destroys a silent connection, whose end is reported by an event. */
-async function answerOf(client: LimitedClient, statement: () => Promise<unknown>): Promise<void> {
+async function responseOf(client: LimitedClient, statement: () => Promise<unknown>): Promise<void> {
   const timer = setTimeout(() => destroyConnection(client), PROBE_TIMEOUT_MS);
   try {
     await statement();

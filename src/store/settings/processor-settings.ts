@@ -189,8 +189,8 @@ async function hasOpenTransactions(client: pg.ClientBase, acquirerId: number, id
   );
   // Without the job table no gateway has run on this database yet.
   const condition = rows[0]!.hasJobs ? `${HAS_REVERSALS} or ${HAS_TAPS}` : HAS_REVERSALS;
-  const answer = await client.query<{ isOpen: boolean }>(`select ${condition} as "isOpen"`, [acquirerId, id]);
-  return answer.rows[0]!.isOpen;
+  const response = await client.query<{ isOpen: boolean }>(`select ${condition} as "isOpen"`, [acquirerId, id]);
+  return response.rows[0]!.isOpen;
 }
 
 /** Every tap searches all of them. */

@@ -97,7 +97,7 @@ const UPDATE = {
     deadline_seconds = x."deadlineSeconds", handover = null`,
   guard: `t.attempt = x.attempt and t.status = x."fromStatus"
     and t.disposition is null and t.pin_state <> ${PinState.awaiting}
-    and t.answer_by >= clock_timestamp() + x."deadlineSeconds" * interval '1 s'`,
+    and t.respond_by >= clock_timestamp() + x."deadlineSeconds" * interval '1 s'`,
 };
 
 const OPTIONS = {

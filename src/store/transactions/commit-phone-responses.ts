@@ -13,27 +13,27 @@ const UPDATE = {
   guard: 't.attempt = x.attempt and t.status = x."fromStatus"',
 };
 
-const RECORD_ANSWERS = unreportedUpdate(UPDATE);
+const RECORD_RESPONSES = unreportedUpdate(UPDATE);
 
 /**
  * Records which phones got their response, and removes the `overdue` jobs that guarded it. No request waits for this
  * commit. If a crash loses it, an 8 becomes a 9 and nothing else, so it does not wait for the disk.
  */
-export async function commitAnswers(
+export async function commitResponses(
   client: pg.PoolClient,
-  answers: readonly PhoneResponseRecord[],
+  responses: readonly PhoneResponseRecord[],
   jobs: JobsInCommit,
   timers: SharedTimers,
 ): Promise<true[]> {
-  const { own, shared } = timers.jobsWithoutUse(answers.flatMap(({ overdueJob }) => overdueJob ?? []));
+  const { own, shared } = timers.jobsWithoutUse(responses.flatMap(({ overdueJob }) => overdueJob ?? []));
   await Promise.all([
     client.query('set local synchronous_commit = off'),
-    client.query({ name: 'record-answers', text: RECORD_ANSWERS, values: batch.values(answers.map(rowOf)) }),
+    client.query({ name: 'record-responses', text: RECORD_RESPONSES, values: batch.values(responses.map(rowOf)) }),
     own.length > 0 && jobs.remove(client, 'overdue', own),
   ]);
   const ended = shared.length > 0 ? await findEnded(client, shared) : [];
   if (ended.length > 0) await jobs.remove(client, 'overdue-taps', ended);
-  return answers.map(() => true as const);
+  return responses.map(() => true as const);
 }
 
 const named = new ColumnBatch({ job: 'uuid', acquirerId: 'integer', id: 'uuid', attempt: 'integer' });

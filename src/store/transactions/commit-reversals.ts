@@ -27,7 +27,7 @@ const batch = new ColumnBatch({
   couldOvertake: 'boolean',
   confirms: 'boolean',
   nextJob: 'uuid',
-  answer: 'text',
+  response: 'text',
 });
 
 /** The attempts of a request's reversal; a step that was decided from fewer or more of them is outdated. */
@@ -78,10 +78,10 @@ sent as (
     clock_timestamp() + x."deadlineSeconds" * interval '1 s', x."couldOvertake", x.confirms, x."nextJob"
   from x join stepped s on s.acquirer_id = x."acquirerId" and s.id = x.id where x.kind = 'sent'
 ),
-answered as (
-  update reversal_attempts a set answer = x.answer, answered_at = clock_timestamp()
+responded as (
+  update reversal_attempts a set response = x.response, responded_at = clock_timestamp()
   from x join stepped s on s.acquirer_id = x."acquirerId" and s.id = x.id
-  where x.kind = 'answered' and ${OF_ATTEMPT}
+  where x.kind = 'responded' and ${OF_ATTEMPT}
 ),
 unsent as (
   delete from reversal_attempts a using x join stepped s on s.acquirer_id = x."acquirerId" and s.id = x.id

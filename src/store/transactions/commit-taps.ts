@@ -35,15 +35,15 @@ const COLUMNS = { ...BIRTH_COLUMNS, ...ATTEMPT_COLUMNS } as const satisfies Colu
 /** An attempt with such an end never reached a switch, so another attempt may follow it. */
 const NOT_SENT = [Status.BadRequestReceived, Status.ErrorFindingConfig];
 const NOT_SENT_DISPOSITIONS = [Disposition.DeclinedOffline, Disposition.UnableToGoOnline];
-const ANSWERED = [Status.RespondedToPhone, Status.FailedToRespondToPhone];
+const RESPONDED = [Status.RespondedToPhone, Status.FailedToRespondToPhone];
 
 const IN = (seconds: string) => `clock_timestamp() + x."${seconds}" * interval '1 s'`;
 
 /** Times that the database computes from its own clock in the statement: their properties, columns and values. */
 export const TIMES = {
-  seconds: { answerBySeconds: 'float8', deadlineSeconds: 'float8', pinSeconds: 'float8' },
-  names: 'answer_by, deadline_at, deadline_seconds, pin_expires_at',
-  values: [IN('answerBySeconds'), IN('deadlineSeconds'), 'x."deadlineSeconds"', IN('pinSeconds')].join(', '),
+  seconds: { respondBySeconds: 'float8', deadlineSeconds: 'float8', pinSeconds: 'float8' },
+  names: 'respond_by, deadline_at, deadline_seconds, pin_expires_at',
+  values: [IN('respondBySeconds'), IN('deadlineSeconds'), 'x."deadlineSeconds"', IN('pinSeconds')].join(', '),
 } as const;
 
 const newTaps = new ColumnBatch({ ...COLUMNS, ...TIMES.seconds, auditEntries: 'jsonb', namedLink: 'uuid' });
@@ -118,7 +118,7 @@ const RETRY = guardedUpdate({
   set: `(${columnNames(ATTEMPT_COLUMNS)}, ${TIMES.names}) = row(${columnValues(ATTEMPT_COLUMNS)}, ${TIMES.values})`,
   guard: `t.attempt = x.attempt - 1 and t.original_id is null
     and (t.status in (${NOT_SENT.join()}) or t.disposition in (${NOT_SENT_DISPOSITIONS.join()}))
-    and t.status in (${[...NOT_SENT, ...ANSWERED].join()}) and t.pin_fingerprint is null
+    and t.status in (${[...NOT_SENT, ...RESPONDED].join()}) and t.pin_fingerprint is null
     and not ${IS_IN_DOUBT('t')}
     and (x."consumerId" is not null or not ${IS_NAMED_LIKE_A_LINK})
     and x.id not in (select f."usedIn" from foreign_uses f)`,
@@ -153,6 +153,6 @@ export async function retryTaps(
 }
 
 /** An attempt on its way to the database, with the names of its columns. */
-export function toRow({ transaction, auditEntries, answerBySeconds, pinSeconds, handover }: NewAttempt) {
-  return { ...transaction, handover, answerBySeconds, pinSeconds, auditEntries: storedEntries(auditEntries) };
+export function toRow({ transaction, auditEntries, respondBySeconds, pinSeconds, handover }: NewAttempt) {
+  return { ...transaction, handover, respondBySeconds, pinSeconds, auditEntries: storedEntries(auditEntries) };
 }

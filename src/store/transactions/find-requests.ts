@@ -61,7 +61,7 @@ function asRequest(row: Transaction, own: Partial<Transaction>): Transaction {
 
 const OF_REQUEST = 'acquirer_id = $1 and transaction_id = $2 and attempt = $3';
 const ATTEMPT = `json_build_object('sentAtMs', (extract(epoch from a.sent_at) * 1000)::float8, 'number', a.number, 'stan', a.stan,
-  'couldOvertake', a.could_overtake, 'confirms', a.confirms, 'counts', a.counts, 'nextJob', a.next_job, 'answer', a.answer)`;
+  'couldOvertake', a.could_overtake, 'confirms', a.confirms, 'counts', a.counts, 'nextJob', a.next_job, 'response', a.response)`;
 
 // A response without a response code could not be read, or had no valid MAC: it does not prove that the switch has
 // responded.
@@ -75,7 +75,7 @@ with request as (
 late as (select * from late_responses where ${OF_REQUEST}),
 attempts as (select * from reversal_attempts where ${OF_REQUEST})
 select extract(epoch from clock_timestamp() - r.deadline_at)::float8 as "sinceDeadlineSeconds",
-  r.response_code is not null or exists (select from late where response_code <> '') as "wasAnswered",
+  r.response_code is not null or exists (select from late where response_code <> '') as "hasResponse",
   coalesce(greatest(extract(epoch from r.completing_until - clock_timestamp()), 0), 0)::float8 as "completingSeconds",
   exists (
     select from routes way join processors p on p.acquirer_id = way.acquirer_id and p.id = way.processor_id
@@ -83,9 +83,9 @@ select extract(epoch from clock_timestamp() - r.deadline_at)::float8 as "sinceDe
   ) as "wasSwitchChanged",
   l.authorization_code is not null as "wasApprovedLate", nullif(l.authorization_code, '') as "lateAuthorizationCode",
   (select coalesce(json_agg(${ATTEMPT} order by a.sent_at), '[]') from attempts a) as attempts,
-  (select coalesce(greatest(extract(epoch from max(deadline_at) - clock_timestamp()), 0), 0)::float8 from attempts where answer is null) as "underWaySeconds",
-  (select extract(epoch from clock_timestamp() - max(answered_at))::float8 from attempts
-   where answer in ('acknowledged', 'duplicate', 'unableToLocate') and counts and not confirms) as "sinceAcknowledgementSeconds"
+  (select coalesce(greatest(extract(epoch from max(deadline_at) - clock_timestamp()), 0), 0)::float8 from attempts where response is null) as "underWaySeconds",
+  (select extract(epoch from clock_timestamp() - max(responded_at))::float8 from attempts
+   where response in ('acknowledged', 'duplicate', 'unableToLocate') and counts and not confirms) as "sinceAcknowledgementSeconds"
 from request r
 left join lateral (select authorization_code from late where kind = 'approved' order by came_at limit 1) l on true`;
 

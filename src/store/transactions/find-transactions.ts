@@ -154,7 +154,7 @@ export async function findHandover(
 ): Promise<{ handover: Uint8Array; secondsLeft: number } | undefined> {
   const { rows } = await database.query<{ handover: Uint8Array; secondsLeft: number }>({
     name: 'find-handover',
-    text: `select handover, extract(epoch from answer_by - clock_timestamp())::float8 as "secondsLeft"
+    text: `select handover, extract(epoch from respond_by - clock_timestamp())::float8 as "secondsLeft"
       from transactions where acquirer_id = $1 and id = $2 and handover is not null`,
     values: [key.acquirerId, key.id],
   });

@@ -8,10 +8,10 @@ const KEPT_FOR = '24 hours';
 /** Longer than any request can take (a processor's deadline, 5 s and the grace): its process has died. */
 const ABANDONED_AFTER = '120 seconds';
 /**
- * A created resource is a few KB. A longer response is not stored, and a repeat is answered that the request was
- * carried out.
+ * A created resource is a few KB. A longer response is not stored, and a repeat receives the response that the request
+ * was carried out.
  */
-const MAX_ANSWER_CHARS = 65_536;
+const MAX_RESPONSE_CHARS = 65_536;
 /**
  * An entry that is purged between two statements is claimed at the next look-up; more than this is not a coincidence.
  */
@@ -36,7 +36,7 @@ export interface Claim extends KeyedRequest {
 }
 
 /** A response for replay; `body` is null if it was too long to store. */
-export interface KeptAnswer {
+export interface KeptResponse {
   readonly status: number;
   readonly body: string | null;
   readonly headers: Readonly<Record<string, string>>;
@@ -46,22 +46,22 @@ export type ClaimOutcome =
   | { readonly kind: 'claimed'; readonly claim: Claim }
   | { readonly kind: 'running' }
   | { readonly kind: 'otherRequest' }
-  | { readonly kind: 'answered'; readonly answer: KeptAnswer };
+  | { readonly kind: 'responded'; readonly response: KeptResponse };
 
 const CLAIM = `
 insert into idempotency_keys as k (credential, route, key, claim, fingerprint, acquirer_id)
 values ($1, $2, $3, $4, $5, acquirer_of_credential($1))
 on conflict (credential, route, key) do update
-set claim = excluded.claim, fingerprint = excluded.fingerprint, status = null, sealed_answer = null, started_at = clock_timestamp()
+set claim = excluded.claim, fingerprint = excluded.fingerprint, status = null, sealed_response = null, started_at = clock_timestamp()
 where k.started_at < clock_timestamp() - interval '${KEPT_FOR}'
   or (k.status is null and k.fingerprint = excluded.fingerprint
     and k.started_at < clock_timestamp() - interval '${ABANDONED_AFTER}')
 returning claim`;
 
-const FIND = `select fingerprint, status, sealed_answer as "sealedAnswer" from idempotency_keys
+const FIND = `select fingerprint, status, sealed_response as "sealedResponse" from idempotency_keys
   where credential = $1 and route = $2 and key = $3`;
 
-const KEEP = `update idempotency_keys set status = $5, sealed_answer = $6
+const KEEP = `update idempotency_keys set status = $5, sealed_response = $6
   where credential = $1 and route = $2 and key = $3 and claim = $4`;
 
 const RELEASE = `delete from idempotency_keys where credential = $1 and route = $2 and key = $3 and claim = $4`;
@@ -101,11 +101,11 @@ export class IdempotencyKeys {
   }
 
   /** Stores the response, unless the claim has passed to another request. */
-  async keep(claim: Claim, { status, headers, body }: KeptAnswer): Promise<void> {
-    const isKept = body !== null && body.length <= MAX_ANSWER_CHARS;
+  async keep(claim: Claim, { status, headers, body }: KeptResponse): Promise<void> {
+    const isKept = body !== null && body.length <= MAX_RESPONSE_CHARS;
     const text = JSON.stringify({ headers, body });
     const sealed = isKept ? sealBytes(this.#keys, sealedFor(claim), Buffer.from(text)) : null;
-    await mapConnectionLoss(this.#run('keep-answer', KEEP, claim, status, sealed));
+    await mapConnectionLoss(this.#run('keep-response', KEEP, claim, status, sealed));
   }
 
   /** The request has no result that may be replayed: the next one runs. */
@@ -123,12 +123,12 @@ export class IdempotencyKeys {
     return this.#database.query({ name, text, values: [...valuesOf(claim), claim.id, ...more] });
   }
 
-  #outcomeOf({ fingerprint, status, sealedAnswer }: KeptRow, request: KeyedRequest): ClaimOutcome {
+  #outcomeOf({ fingerprint, status, sealedResponse }: KeptRow, request: KeyedRequest): ClaimOutcome {
     if (Buffer.compare(fingerprint, request.fingerprint) !== 0) return { kind: 'otherRequest' };
     if (status === null) return { kind: 'running' };
-    if (sealedAnswer === null) return { kind: 'answered', answer: { status, body: null, headers: {} } };
-    const { headers, body } = JSON.parse(openBytes(this.#keys, sealedFor(request), sealedAnswer).toString());
-    return { kind: 'answered', answer: { status, headers, body } };
+    if (sealedResponse === null) return { kind: 'responded', response: { status, body: null, headers: {} } };
+    const { headers, body } = JSON.parse(openBytes(this.#keys, sealedFor(request), sealedResponse).toString());
+    return { kind: 'responded', response: { status, headers, body } };
   }
 
   #schedule(afterMs: number): void {
@@ -142,14 +142,14 @@ export class IdempotencyKeys {
 interface KeptRow {
   readonly fingerprint: Uint8Array;
   readonly status: number | null;
-  readonly sealedAnswer: Uint8Array | null;
+  readonly sealedResponse: Uint8Array | null;
 }
 
 function valuesOf({ credential, route, key }: KeyedRequest): string[] {
   return [credential, route, key];
 }
 
-/** A response can be opened only for the request that it answered. */
+/** A response can be opened only of its own request. */
 function sealedFor({ credential, route, key }: KeyedRequest) {
-  return { purpose: 'idempotent answer', owner: [credential, route, key].join('\0') };
+  return { purpose: 'idempotent response', owner: [credential, route, key].join('\0') };
 }

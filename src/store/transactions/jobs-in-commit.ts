@@ -160,10 +160,10 @@ export interface BatchJobs {
 }
 
 /**
- * Nearly every tap is answered long before its deadline, so its `overdue` job is inserted only to be removed. The taps
- * of one commit that have the same deadline share one `overdue-taps` job instead, which names them all. It is removed
- * when the last of them is answered by this process. If this process does not live as long, or another one records a
- * response, the job runs, and changes nothing of what is decided.
+ * Nearly every tap receives a response long before its deadline, so its `overdue` job is inserted only to be removed.
+ * The taps of one commit that have the same deadline share one `overdue-taps` job instead, which names them all. It is
+ * removed when this process has recorded the response of the last of them. If this process does not live as long, or
+ * another one records a response, the job runs, and changes nothing of what is decided.
  *
  * With a job for each tap, its insertion and removal took 30 µs of Postgres's time and 0.5 KB of write-ahead log.
  */
@@ -221,11 +221,11 @@ export class SharedTimers {
    */
   jobsWithoutUse(overdueJobs: readonly string[]): { readonly own: string[]; readonly shared: readonly SharedJob[] } {
     const own = overdueJobs.filter((id) => !this.#timers.has(id));
-    const answered = Map.groupBy(
+    const responded = Map.groupBy(
       overdueJobs.flatMap((id) => this.#timers.get(id) ?? []),
       (timer) => timer,
     );
-    const ended = [...answered].filter(([timer, taps]) => timer.open === taps.length);
+    const ended = [...responded].filter(([timer, taps]) => timer.open === taps.length);
     return { own, shared: ended.map(([timer]) => timer.job) };
   }
 
@@ -233,14 +233,14 @@ export class SharedTimers {
    * Called when such a commit has succeeded, and before the next one begins. A tap whose response was not recorded
    * needs the job.
    */
-  answered(overdueJob: string): void {
+  responded(overdueJob: string): void {
     const timer = this.#timers.get(overdueJob);
     if (timer === undefined) return;
     this.#timers.delete(overdueJob);
     timer.open--;
   }
 
-  /** Taps that another process answers, or none, must not stay here for ever: their job has run by now. */
+  /** Taps whose response another process records, or none, must not stay here for ever: their job has run by now. */
   #forgetStarted(): void {
     const nowMs = performance.now();
     const waiting = this.#inOrder.findIndex(({ startsAtMs }) => startsAtMs > nowMs);

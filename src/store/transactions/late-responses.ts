@@ -20,7 +20,7 @@ import { changeJobs, type JobsInCommit } from './jobs-in-commit.ts';
  * Limit of different responses of a kind that are stored for one request: one is usual, two indicate a switch fault,
  * and more prove nothing new. The limit is per kind, because earlier responses must not hide an approval.
  */
-const MAX_ANSWERS = 8;
+const MAX_RESPONSES = 8;
 
 const IDENTITY = {
   n: 'integer',
@@ -34,19 +34,20 @@ const IDENTITY = {
 const identities = new ColumnBatch(IDENTITY);
 
 /**
- * The same condition as in the index `transactions_answerable`: requests for which a late response can still matter, and
- * later attempts, which were not sent when their row was created. An approved first attempt is found by time.
+ * The same condition as in the index `transactions_open_to_response`: requests for which a late response can still
+ * matter, and later attempts, which were not sent when their row was created. An approved first attempt is found by
+ * time.
  */
-export const IS_ANSWERABLE = `(t.reversal_state <> ${ReversalState.none} or t.other_disposition = ${Disposition.Declined} or t.pin_state = ${PinState.awaiting} or t.attempt > 1)`;
+export const IS_OPEN_TO_RESPONSE = `(t.reversal_state <> ${ReversalState.none} or t.other_disposition = ${Disposition.Declined} or t.pin_state = ${PinState.awaiting} or t.attempt > 1)`;
 
 const DE7 = (sentAt: string) => `to_char(${sentAt} at time zone 'UTC', 'MMDDHH24MISS')`;
 
 // The identity names at most one request of a day. If a year-old one has the same DE7, the newest is meant.
-const FIND_ANSWERED = `
+const FIND_REQUESTS_OF_RESPONSES = `
 with x as (${identities.rows}),
 candidates as (
   select x.n, t.acquirer_id, t.id, t.attempt, t.rrn, t.sent_at, t.route_id
-  from x join transactions t on t.acquirer_id = x."acquirerId" and t.tid = x.tid and t.stan = x.stan and ${IS_ANSWERABLE}
+  from x join transactions t on t.acquirer_id = x."acquirerId" and t.tid = x.tid and t.stan = x.stan and ${IS_OPEN_TO_RESPONSE}
   union all
   select x.n, s.acquirer_id, s.transaction_id, s.attempt, s.rrn, s.sent_at, s.route_id
   from x join superseded_attempts s on s.acquirer_id = x."acquirerId" and s.tid = x.tid and s.stan = x.stan
@@ -57,13 +58,17 @@ join routes r on r.acquirer_id = c.acquirer_id and r.id = c.route_id and r.proce
 where c.rrn = x.rrn or ${DE7('c.sent_at')} = x."transmissionDateTime"
 order by x.n, c.sent_at desc`;
 
-export async function findAnswered(
+export async function findRequestsOfResponses(
   database: Database,
   responses: readonly ResponseIdentity[],
 ): Promise<(Transaction | undefined)[]> {
   return readFound(
     database,
-    await findKeys<RequestKey>(database, { name: 'find-answered', text: FIND_ANSWERED }, responses),
+    await findKeys<RequestKey>(
+      database,
+      { name: 'find-requests-of-responses', text: FIND_REQUESTS_OF_RESPONSES },
+      responses,
+    ),
   );
 }
 
@@ -131,7 +136,7 @@ interface SentWithin {
 
 /**
  * When the request was sent, by DE7 (MMDDhhmmss) or by the hour in an RRN of Tapwire; undefined if the response has neither.
- * A switch may answer with a time and a reference of its own. So if the two differ, the reference decides.
+ * A switch may respond with a time and a reference of its own. So if the two differ, the reference decides.
  */
 function sentWithin({ rrn, stan, transmissionDateTime }: ResponseIdentity, nowMs: number): SentWithin | undefined {
   const sentMs = transmissionDateTime === undefined ? undefined : lastTimeOf(transmissionDateTime, nowMs);
@@ -245,7 +250,7 @@ recorded as (
   insert into late_responses (acquirer_id, transaction_id, attempt, kind, response_code, authorization_code, reversal_attempt)
   select x."acquirerId", x.id, x.attempt, x.kind, x."responseCode", x."authorizationCode", x."fromAttempt"
   from x join unmoved u on u.acquirer_id = x."acquirerId" and u.id = x.id
-  where ${MAX_ANSWERS} > (
+  where ${MAX_RESPONSES} > (
     select count(*) from late_responses l
     where l.acquirer_id = x."acquirerId" and l.transaction_id = x.id and l.attempt = x.attempt and l.kind = x.kind)
   on conflict do nothing

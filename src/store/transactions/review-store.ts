@@ -24,7 +24,7 @@ import { changeJobs, type JobsInCommit } from './jobs-in-commit.ts';
 
 const OF_TRANSACTION = 'acquirer_id = $1 and transaction_id = $2';
 /** An attempt without a response, before its deadline: it may reach the switch at any moment. */
-const IS_SENDING = `exists (select from reversal_attempts where ${OF_TRANSACTION} and answer is null and deadline_at > clock_timestamp())`;
+const IS_SENDING = `exists (select from reversal_attempts where ${OF_TRANSACTION} and response is null and deadline_at > clock_timestamp())`;
 const IS_EARLIER_RUNNING = `exists (select from superseded_attempts where ${OF_TRANSACTION} and reversal_state in (${RUNNING_REVERSAL_STATES.join()}))`;
 
 /** Code of 7.5: approved for a partial amount. */

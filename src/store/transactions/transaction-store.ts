@@ -28,14 +28,14 @@ import type {
 import { GroupCommit, type Seal } from '../postgres/group-commit.ts';
 import { type Database, mapConnectionLoss } from '../postgres/open-database.ts';
 import { commitDecisions, commitSubmissions } from './commit-decisions.ts';
-import { commitAnswers } from './commit-phone-responses.ts';
+import { commitResponses } from './commit-phone-responses.ts';
 import { commitPinAttempts, commitPinExpiries } from './commit-pin-attempts.ts';
 import { commitReversals } from './commit-reversals.ts';
 import { type InsertOutcome, insertTaps, retryTaps } from './commit-taps.ts';
 import { findOriginalFacts, findRequests } from './find-requests.ts';
 import { findByReference, findEvents, findHandover, findOwned, findTransaction } from './find-transactions.ts';
 import { type JobsInCommit, SharedTimers } from './jobs-in-commit.ts';
-import { commitLateResponses, findAnswered, findApproved, findReversals } from './late-responses.ts';
+import { commitLateResponses, findApproved, findRequestsOfResponses, findReversals } from './late-responses.ts';
 import { createTransactionList, type ListTransactions } from './list-transactions.ts';
 import { areUsed } from './used-values.ts';
 
@@ -122,7 +122,7 @@ export async function untilStored<T>(
  */
 const MAX_WAITING_TAPS = 4_096;
 /** Interval at which responses are recorded together: no request waits for them. */
-const ANSWERS_EVERY_MS = 100;
+const RESPONSES_EVERY_MS = 100;
 
 /**
  * The ports of the transactions' use cases on Postgres. Every write is group-committed, each kind with its own
@@ -138,20 +138,20 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   readonly #decisions: GroupCommit<GuardedDecision, boolean>;
   readonly #reversals: GroupCommit<ReversalStep, boolean>;
   readonly #lateResponses: GroupCommit<LateRecord, LateRecordOutcome>;
-  readonly #answers: GroupCommit<PhoneResponseRecord, true>;
+  readonly #responses: GroupCommit<PhoneResponseRecord, true>;
   readonly #list: ListTransactions;
   readonly #statistics: Readonly<Record<'transactions' | 'reversals' | 'superseded', FirstStatistics>>;
   readonly #timers = new SharedTimers();
 
   /**
-   * @param onLostAnswer called if the record of a response could not be written; its `overdue` job makes it a 9
+   * @param onLostResponse called if the record of a response could not be written; its `overdue` job makes it a 9
    * @param lists database for lists, which take longer than anything else
    * @param commits database for the group commits
    */
   constructor(
     database: Database,
     jobs: JobsInCommit,
-    onLostAnswer: (error: unknown) => void,
+    onLostResponse: (error: unknown) => void,
     { lists = database, commits = database }: { readonly lists?: Database; readonly commits?: Database } = {},
   ) {
     this.#database = database;
@@ -184,15 +184,15 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     this.#decisions = group(byId, commitDecisions);
     this.#reversals = group(byId, commitReversals);
     this.#lateResponses = group(byId, commitLateResponses);
-    this.#answers = group(
+    this.#responses = group(
       ({ id }) => id,
-      (client, answers, ofCommit) => commitAnswers(client, answers, ofCommit, this.#timers),
-      { everyMs: ANSWERS_EVERY_MS },
+      (client, responses, ofCommit) => commitResponses(client, responses, ofCommit, this.#timers),
+      { everyMs: RESPONSES_EVERY_MS },
     );
-    this.#onLostAnswer = onLostAnswer;
+    this.#onLostResponse = onLostResponse;
   }
 
-  readonly #onLostAnswer: (error: unknown) => void;
+  readonly #onLostResponse: (error: unknown) => void;
 
   async insert(attempt: NewAttempt): Promise<InsertOutcome> {
     this.#statistics.transactions.count();
@@ -236,13 +236,13 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     return this.#lateResponses.submit(record);
   }
 
-  recordAnswer(answer: PhoneResponseRecord): void {
-    this.recordOverdueAnswer(answer).catch(this.#onLostAnswer);
+  recordResponse(response: PhoneResponseRecord): void {
+    this.recordOverdueResponse(response).catch(this.#onLostResponse);
   }
 
-  async recordOverdueAnswer(answer: PhoneResponseRecord): Promise<void> {
-    await this.#answers.submit(answer);
-    if (answer.overdueJob !== null) this.#timers.answered(answer.overdueJob);
+  async recordOverdueResponse(response: PhoneResponseRecord): Promise<void> {
+    await this.#responses.submit(response);
+    if (response.overdueJob !== null) this.#timers.responded(response.overdueJob);
   }
 
   areUsed(attempt: Transaction, uses: readonly SingleUse[]): Promise<boolean> {
@@ -269,8 +269,8 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     return mapConnectionLoss(findOriginalFacts(this.#database, request));
   }
 
-  findAnswered(responses: readonly ResponseIdentity[]): Promise<(Transaction | undefined)[]> {
-    return mapConnectionLoss(findAnswered(this.#database, responses));
+  findRequestsOfResponses(responses: readonly ResponseIdentity[]): Promise<(Transaction | undefined)[]> {
+    return mapConnectionLoss(findRequestsOfResponses(this.#database, responses));
   }
 
   findApproved(responses: readonly ResponseIdentity[]): Promise<(Transaction | undefined)[]> {
@@ -306,7 +306,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
       this.#lateResponses,
     ];
     await Promise.all(groups.map((group) => group.idle()));
-    await this.#answers.idle();
+    await this.#responses.idle();
     await Promise.all(Object.values(this.#statistics).map((each) => each.close()));
   }
 }

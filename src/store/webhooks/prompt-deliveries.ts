@@ -187,8 +187,8 @@ written as (
   returning id
 ),
 kept as (
-  insert into webhook_attempts (acquirer_id, event_id, number, at, url, status, error, duration_ms, answer)
-  select "acquirerId", id, 1, "atMs", url, status, error, "durationMs", answer from x where id in (select id from written)
+  insert into webhook_attempts (acquirer_id, event_id, number, at, url, status, error, duration_ms, response)
+  select "acquirerId", id, 1, "atMs", url, status, error, "durationMs", response from x where id in (select id from written)
 )
 select id from written`;
 

@@ -171,7 +171,7 @@ export const FINISHED_COLUMNS = {
   status: 'integer',
   error: 'text',
   durationMs: 'integer',
-  answer: 'text',
+  response: 'text',
 } as const satisfies ColumnList;
 const finishedDeliveries = new ColumnBatch(FINISHED_COLUMNS);
 
@@ -198,13 +198,13 @@ settled as (
   returning e.acquirer_id, e.id, e.attempts as number, decides
 ),
 kept as (
-  insert into webhook_attempts (acquirer_id, event_id, number, at, url, status, error, duration_ms, answer)
-  select x."acquirerId", x.id, number, "atMs", url, status, error, "durationMs", answer
+  insert into webhook_attempts (acquirer_id, event_id, number, at, url, status, error, duration_ms, response)
+  select x."acquirerId", x.id, number, "atMs", url, status, error, "durationMs", response
   from x join settled on settled.acquirer_id = x."acquirerId" and settled.id = x.id where "atMs" is not null
 )
 select id from settled where decides`;
 
-// An endpoint that has another URL by now is not the one that answered 410.
+// An endpoint that has another URL by now is not the one that responded with 410.
 const DISABLE = `
 update webhook_endpoints p set disabled_at = now(), updated_at = now()
 from unnest($1::integer[], $2::uuid[], $3::text[]) as x(acquirer_id, id, url)

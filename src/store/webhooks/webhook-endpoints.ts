@@ -14,7 +14,7 @@ import type { Database } from '../postgres/open-database.ts';
 import { inAdminCommit, recordChange } from '../settings/admin-commit.ts';
 
 // A new endpoint waits for the commits that have found none, and is visible to all that look for it afterwards. So each
-// outcome that is committed after the registration was answered has an event. Existing endpoints need no wait.
+// outcome that is committed after the registration received a response has an event. Existing endpoints need no wait.
 const REGISTER = `
 with commits_without_endpoint as materialized (
   select pg_advisory_xact_lock(${LOCKS.newEndpoints}, $1)

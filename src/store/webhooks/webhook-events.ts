@@ -30,7 +30,7 @@ const OWNED = 'select attempts from webhook_events where acquirer_id = $1 and in
 const ATTEMPTS_SHOWN = 100;
 
 const ATTEMPTS = `
-select number, at, url, status, error, duration_ms as "durationMs", answer
+select number, at, url, status, error, duration_ms as "durationMs", response
 from webhook_attempts where acquirer_id = $1 and event_id = $2 order by number desc limit ${ATTEMPTS_SHOWN}`;
 
 /** An event with more attempts is not replayed: a receiver that has refused a hundred rounds refuses the next one. */

@@ -53,7 +53,7 @@ export class Connection<Message> implements Carrier<Message> {
   /** When the last complete frame was read, or the connection opened. */
   lastReadAtMs: number;
   /** When the first request after the last complete frame was written. */
-  firstUnansweredAtMs: number | undefined = undefined;
+  silentSinceAtMs: number | undefined = undefined;
   /**
    * Consecutive requests without a response at their deadline, and when the last one was given up. The pool writes
    * these.
@@ -183,8 +183,8 @@ export class Connection<Message> implements Carrier<Message> {
 
   readonly #writeBytes = (bytes: Uint8Array, onWritten: () => void): void => {
     const { stream } = this.#socket;
-    if (this.#asks && this.firstUnansweredAtMs === undefined) {
-      this.firstUnansweredAtMs = this.#nowMs();
+    if (this.#asks && this.silentSinceAtMs === undefined) {
+      this.silentSinceAtMs = this.#nowMs();
       this.#context.events.onAsked(this);
     }
     this.#asks = false;
@@ -215,7 +215,7 @@ export class Connection<Message> implements Carrier<Message> {
   readonly #onFrame = (bytes: Uint8Array, start: number, end: number): void => {
     const { protocol, inbox } = this.#context;
     this.lastReadAtMs = this.#readAtMs;
-    this.firstUnansweredAtMs = undefined;
+    this.silentSinceAtMs = undefined;
     try {
       const message = protocol.decode(bytes, start, end);
       if (protocol.isResponse(message)) inbox.onResponse(this, message, this.#readAtMs);

@@ -38,8 +38,8 @@ export class Inbox<Message> implements MessageEvents<Message> {
       this.#reportUnmatched({ ...requests.lookBack(key, monotonicMs), response, connectionId: connection.id, missing });
       return;
     }
-    counters.answered++;
-    counters.roundTrips.record(requests.answer(pending, response, missing, monotonicMs));
+    counters.responded++;
+    counters.roundTrips.record(requests.respond(pending, response, missing, monotonicMs));
   }
 
   onRequest(connection: Connection<Message>, request: Message, reply: (response: Message) => void): void {
@@ -50,14 +50,14 @@ export class Inbox<Message> implements MessageEvents<Message> {
       this.#warn({ connectionId: connection.id }, 'switch request has no handler, ignored');
       return;
     }
-    const answered = (async () => protocol.onRequest!(request, reply, known))();
-    answered.catch((error) => this.#reportBadMessage(connection, error));
+    const responded = (async () => protocol.onRequest!(request, reply, known))();
+    responded.catch((error) => this.#reportBadMessage(connection, error));
   }
 
   onBadMessage(connection: Connection<Message>, error: unknown, monotonicMs: number): void {
     const pending = this.#requestOf(error, connection);
     this.#reportBadMessage(connection, error, pending?.request);
-    if (pending) this.#parts.pending.answerUnreadable(pending, error, monotonicMs);
+    if (pending) this.#parts.pending.rejectUnreadable(pending, error, monotonicMs);
   }
 
   /** The request whose response was refused with `error`, if its whole key could be read. */

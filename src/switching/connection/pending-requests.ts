@@ -155,7 +155,7 @@ export type RequestFailure =
  */
 export type RequestResult<Message> =
   | {
-      readonly kind: 'answered';
+      readonly kind: 'responded';
       readonly response: Message;
       /** The key fields that the response lacked; empty if the whole key matched. */
       readonly missing: readonly string[];
@@ -180,7 +180,7 @@ export type RequestResult<Message> =
 /** A response without a waiting request. */
 export interface UnmatchedResponse<Message> {
   /**
-   * `late`: its request was given up; `duplicate`: its request was answered; `unknown`: this process remembers
+   * `late`: its request was given up; `duplicate`: its request received a response; `unknown`: this process remembers
    * neither.
    */
   readonly kind: 'late' | 'duplicate' | 'unknown';
@@ -188,7 +188,7 @@ export interface UnmatchedResponse<Message> {
   readonly connectionId: string;
   /** The key fields that it lacked. */
   readonly missing: readonly string[];
-  /** Time since its request was given up or answered. */
+  /** Time since its request was given up or received a response. */
   readonly sinceMs: number | undefined;
 }
 
@@ -244,7 +244,7 @@ export interface RequestTimes {
   readonly sendByAtMs?: number | undefined;
 }
 
-/** The request that a response answers, if any. */
+/** The request that a response belongs to, if any. */
 export interface Match<Message> {
   readonly pending: PendingRequest<Message> | undefined;
   /** Undefined if the response lacks a field of the key. */
@@ -262,7 +262,7 @@ export class PendingRequests<Message> {
   readonly #protocol: SwitchProtocol<Message>;
   readonly #deadlines: Deadlines;
   readonly #live = new KeyTable<PendingRequest<Message>>();
-  readonly #answered = new RecentKeys();
+  readonly #responded = new RecentKeys();
   readonly #givenUp = new RecentKeys();
 
   constructor(protocol: SwitchProtocol<Message>, deadlines: Deadlines) {
@@ -288,14 +288,19 @@ export class PendingRequests<Message> {
   }
 
   /** Ends a request with its response. @returns the response time of the switch in milliseconds */
-  answer(pending: PendingRequest<Message>, response: Message, missing: readonly string[], monotonicMs: number): number {
+  respond(
+    pending: PendingRequest<Message>,
+    response: Message,
+    missing: readonly string[],
+    monotonicMs: number,
+  ): number {
     const roundTripMs = this.#end(pending, monotonicMs);
-    pending.settle({ kind: 'answered', response, missing, connectionId: pending.carrier.id, roundTripMs });
+    pending.settle({ kind: 'responded', response, missing, connectionId: pending.carrier.id, roundTripMs });
     return roundTripMs;
   }
 
   /** Ends a request with a response that `decode` refused with `error`. */
-  answerUnreadable(pending: PendingRequest<Message>, error: unknown, monotonicMs: number): void {
+  rejectUnreadable(pending: PendingRequest<Message>, error: unknown, monotonicMs: number): void {
     const roundTripMs = this.#end(pending, monotonicMs);
     pending.settle({ kind: 'unreadable', error, connectionId: pending.carrier.id, roundTripMs });
   }
@@ -311,7 +316,7 @@ export class PendingRequests<Message> {
       if (pending.carrier === carrier) this.giveUp(pending, reason, monotonicMs);
   }
 
-  /** Returns the request that `response`, read on `carrier`, answers. */
+  /** Returns the request of `response`, which was read on `carrier`. */
   match(response: Message, carrier: Carrier<Message>): Match<Message> {
     const key = this.#protocol.responseKey(response);
     if (key !== undefined) {
@@ -326,23 +331,23 @@ export class PendingRequests<Message> {
   lookBack(key: string | undefined, monotonicMs: number): Pick<UnmatchedResponse<Message>, 'kind' | 'sinceMs'> {
     const givenUpAtMs = key === undefined ? undefined : this.#givenUp.get(key);
     if (givenUpAtMs !== undefined) return { kind: 'late', sinceMs: monotonicMs - givenUpAtMs };
-    const answeredAtMs = key === undefined ? undefined : this.#answered.get(key);
-    if (answeredAtMs !== undefined) return { kind: 'duplicate', sinceMs: monotonicMs - answeredAtMs };
+    const respondedAtMs = key === undefined ? undefined : this.#responded.get(key);
+    if (respondedAtMs !== undefined) return { kind: 'duplicate', sinceMs: monotonicMs - respondedAtMs };
     return { kind: 'unknown', sinceMs: undefined };
   }
 
   #end(pending: PendingRequest<Message>, monotonicMs: number): number {
     this.remove(pending);
-    this.#answered.add(pending.key, monotonicMs);
+    this.#responded.add(pending.key, monotonicMs);
     return monotonicMs - pending.writtenAtMs;
   }
 
   #onlyCandidate(response: Message, carrier: Carrier<Message>): PendingRequest<Message> | undefined {
-    if (!this.#protocol.couldAnswer) return undefined;
+    if (!this.#protocol.couldMatch) return undefined;
     let only: PendingRequest<Message> | undefined;
     for (const pending of this.#live.entries()) {
       if (pending.carrier !== carrier || !pending.isWritten) continue;
-      if (!this.#protocol.couldAnswer(response, pending.request)) continue;
+      if (!this.#protocol.couldMatch(response, pending.request)) continue;
       if (only) return undefined;
       only = pending;
     }

@@ -45,8 +45,8 @@ export interface PoolTimeouts {
    */
   readonly suspectMs: number;
   /**
-   * Limit of the echo on a suspect connection if it is longer than `echoMs`: a slow switch answers the echo after the
-   * requests, so the echo has their deadline.
+   * Limit of the echo on a suspect connection if it is longer than `echoMs`: a slow switch responds to the echo after
+   * the requests, so the echo has their deadline.
    */
   readonly suspectEchoMs: number;
   /** After a few consecutive missed deadlines on a connection, others are preferred for this long. */

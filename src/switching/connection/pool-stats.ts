@@ -47,7 +47,7 @@ export interface PoolStats {
   /** Requests that wait for their response, including those of sessions. */
   readonly inFlight: number;
 
-  readonly answered: number;
+  readonly responded: number;
   /** Requests given up at their deadline. */
   readonly timedOut: number;
   readonly late: number;
@@ -63,7 +63,7 @@ export interface PoolStats {
 }
 
 export class PoolCounters {
-  answered = 0;
+  responded = 0;
   timedOut = 0;
   late = 0;
   duplicates = 0;

@@ -10,7 +10,7 @@ import {
 } from './pending-requests.ts';
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, overDefaults, type PoolOptions, type PoolTimeouts } from './pool-options.ts';
 import { PoolCounters, type PoolStats } from './pool-stats.ts';
-import { isSuspect, noteAnswer, noteTimeout } from './session.ts';
+import { isSuspect, noteResponse, noteTimeout } from './session.ts';
 import { HeldSlot, type Slot, type SlotOwner, SlotQueue } from './slot.ts';
 import { type ConnectionSummary, SwitchConnections } from './switch-connections.ts';
 
@@ -200,7 +200,7 @@ export class Pool<Message> {
   }
 
   #noteResult(connection: Connection<Message>, result: RequestResult<Message>): void {
-    if (result.kind !== 'failed') noteAnswer(connection, result.roundTripMs);
+    if (result.kind !== 'failed') noteResponse(connection, result.roundTripMs);
     else if (result.reason === 'deadline') {
       this.#counters.timedOut++;
       noteTimeout(connection, this.#deadlines.monotonicMs());

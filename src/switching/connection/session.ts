@@ -22,7 +22,7 @@ const WEIGHT_OF_LAST = 1 / 8;
 
 type Watched = Pick<
   Connection<unknown>,
-  'firstUnansweredAtMs' | 'timeoutsInARow' | 'lastTimeoutAtMs' | 'typicalRoundTripMs'
+  'silentSinceAtMs' | 'timeoutsInARow' | 'lastTimeoutAtMs' | 'typicalRoundTripMs'
 >;
 
 /**
@@ -38,12 +38,12 @@ export function isSuspect(connection: Watched, monotonicMs: number, timeouts: Po
 }
 
 /** The time from which a connection counts as silent if it reads nothing; infinite while no request was written. */
-function silentAtMs({ firstUnansweredAtMs, typicalRoundTripMs }: Watched, { suspectMs }: PoolTimeouts): number {
-  if (firstUnansweredAtMs === undefined) return Number.POSITIVE_INFINITY;
+function silentAtMs({ silentSinceAtMs, typicalRoundTripMs }: Watched, { suspectMs }: PoolTimeouts): number {
+  if (silentSinceAtMs === undefined) return Number.POSITIVE_INFINITY;
   const typicalMs = typicalRoundTripMs === undefined ? suspectMs : typicalRoundTripMs * ROUND_TRIPS;
   // An infinite limit stays infinite.
   const afterMs = Number.isFinite(suspectMs) ? Math.min(Math.max(typicalMs, LEAST_SUSPECT_MS), suspectMs) : suspectMs;
-  return firstUnansweredAtMs + afterMs;
+  return silentSinceAtMs + afterMs;
 }
 
 function isAvoided(
@@ -54,7 +54,7 @@ function isAvoided(
   return timeoutsInARow >= TIMEOUTS_IN_A_ROW && monotonicMs - lastTimeoutAtMs < avoidMs;
 }
 
-export function noteAnswer(connection: Watched, roundTripMs: number): void {
+export function noteResponse(connection: Watched, roundTripMs: number): void {
   connection.timeoutsInARow = 0;
   const typicalMs = connection.typicalRoundTripMs ?? roundTripMs;
   connection.typicalRoundTripMs = typicalMs + (roundTripMs - typicalMs) * WEIGHT_OF_LAST;
@@ -99,7 +99,7 @@ export class Session<Message> implements ProtocolConnection<Message> {
        */
       readonly onSuspend: () => boolean;
       readonly onSignedOn: () => void;
-      /** Called when the connection is silent, and when it has answered the echo that was sent for this reason. */
+      /** Called when the connection is silent, and when it has responded to the echo that was sent for this reason. */
       readonly onSilence: (isSilent: boolean) => void;
     },
   ) {
@@ -144,7 +144,7 @@ export class Session<Message> implements ProtocolConnection<Message> {
 
   async exchange(request: Message): Promise<Message> {
     const result = await this.#connection.exchange(request, this.#exchangeMs);
-    if (result.kind === 'answered') return result.response;
+    if (result.kind === 'responded') return result.response;
     throw new ConnectionError('EXCHANGE_FAILED', result.kind === 'failed' ? result.reason : result.kind);
   }
 
@@ -165,11 +165,11 @@ export class Session<Message> implements ProtocolConnection<Message> {
 
   /** When to send an echo on a connection that reads nothing, or to give it up if the switch has no echo. */
   #quietEndsAtMs(): number {
-    const { lastReadAtMs, firstUnansweredAtMs } = this.#connection;
+    const { lastReadAtMs, silentSinceAtMs } = this.#connection;
     if (this.#protocol.echo) {
       return Math.min(lastReadAtMs + this.#timeouts.idleEchoMs, silentAtMs(this.#connection, this.#timeouts));
     }
-    return (firstUnansweredAtMs ?? this.#deadlines.monotonicMs()) + this.#timeouts.silenceMs;
+    return (silentSinceAtMs ?? this.#deadlines.monotonicMs()) + this.#timeouts.silenceMs;
   }
 
   #lookAgainAt(atMs: number): void {
@@ -188,7 +188,7 @@ export class Session<Message> implements ProtocolConnection<Message> {
     if (wasSilent) this.#onSilence(true);
     const timeoutMs = wasSilent ? Math.max(echoMs, suspectEchoMs) : echoMs;
     const failure = await this.#attemptWithin(echo, timeoutMs);
-    // Nothing was asked, so the silence proves nothing: requests in flight may still be answered.
+    // Nothing was asked, so the silence proves nothing: requests in flight may still receive a response.
     if (failure === NOT_SENT) return this.#lookAgainAt(this.#deadlines.monotonicMs() + echoMs);
     if (failure !== '') return this.#connection.destroy({ cause: 'echoFailed', detail: failure });
     if (wasSilent) this.#onSilence(false);

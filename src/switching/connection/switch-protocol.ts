@@ -25,24 +25,24 @@ export interface SwitchProtocol<Message> {
   /** The key that pairs a request with its response. Two requests in flight never have the same key. */
   requestKey(request: Message): string;
 
-  /** The key of the request that this response answers; undefined if it lacks a field of the key. */
+  /** The key of the request that this response belongs to; undefined if it lacks a field of the key. */
   responseKey(response: Message): string | undefined;
 
   /** The key fields that the response lacks, by name. Called only after `responseKey` returned undefined. */
   missingKeyFields?(response: Message): readonly string[];
 
   /**
-   * Whether the fields that are present allow `response` to answer `request`. A response without a whole key is
-   * matched to the only request of its connection that it could answer, and to none if there are two.
+   * Whether the fields that are present allow that `response` belongs to `request`. A response without a whole key is
+   * matched to the only request of its connection to which it could belong, and to none if there are two.
    */
-  couldAnswer?(response: Message, request: Message): boolean;
+  couldMatch?(response: Message, request: Message): boolean;
 
   /** The readable part of a message that `decode` refused with `error`, so that its request need not wait. */
   salvage?(error: unknown): Message | undefined;
 
   /**
    * What a log may state about a message that `decode` refused with `error`, besides the code: where it went wrong, and the
-   * request that it answers. Nothing from the message itself, whose values may be parts of others.
+   * request to which it belongs. Nothing from the message itself, whose values may be parts of others.
    */
   faultFields?(error: unknown, request: Message | undefined): Readonly<Record<string, unknown>>;
 
@@ -78,7 +78,7 @@ export interface ProtocolConnection<Message> {
    * @throws ConnectionError EXCHANGE_FAILED if no response comes in time, DUPLICATE_KEY
    */
   exchange(request: Message): Promise<Message>;
-  /** Takes the connection out of use until it has signed on again. Requests in flight are still answered. */
+  /** Takes the connection out of use until it has signed on again. Requests in flight still receive a response. */
   signOnAgain(): void;
 }
 

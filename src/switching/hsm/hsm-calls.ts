@@ -5,7 +5,7 @@ import { isTimeout, within } from '../../basics/limits/waits.ts';
 import type { ConnectionLog } from '../connection/pool-options.ts';
 
 /**
- * An HSM needs milliseconds. Three seconds leave most of `ANSWER_SLACK_SECONDS`, and the cardholder is still at the
+ * An HSM needs milliseconds. Three seconds leave most of `RESPONSE_SLACK_SECONDS`, and the cardholder is still at the
  * till.
  */
 const LIMIT_MS = 3_000;
@@ -62,7 +62,7 @@ export class HsmCalls {
     this.#givenUp = new Shares(most * MAX_GIVEN_UP);
   }
 
-  /** Calls that the HSM did not take or did not answer in time; only increases. */
+  /** Calls that the HSM did not take, or to which it did not respond in time; only increases. */
   get failed(): number {
     return this.#failed;
   }

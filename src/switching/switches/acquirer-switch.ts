@@ -6,7 +6,7 @@ import { type ProcessorProtocol, profileOf, switchProtocol } from '../../kits/pr
 import type { SwitchRevision } from '../../payments/model/switch-revision.ts';
 import { OVERDUE_AFTER_SECONDS } from '../../payments/model/time-limits.ts';
 import type { ProviderValues } from '../../payments/model/transaction.ts';
-import type { EnteredPin, Switch, SwitchAnswer, SwitchSlot, TakenStan } from '../../payments/ports/switch-ports.ts';
+import type { EnteredPin, Switch, SwitchResponse, SwitchSlot, TakenStan } from '../../payments/ports/switch-ports.ts';
 import { openPool, type Pool } from '../connection/pool.ts';
 import type { PoolStats } from '../connection/pool-stats.ts';
 import type { Slot } from '../connection/slot.ts';
@@ -44,10 +44,10 @@ export interface SwitchStats extends PoolStats {
   readonly badMacs: number;
   /** Messages that were not sent because the business date had no STAN left. */
   readonly stanless: number;
-  /** Calls that the HSM did not answer in time; only increases. */
+  /** Calls to which the HSM did not respond in time; only increases. */
   readonly hsmFailures: number;
   /**
-   * When the switch last answered an echo of the gateway; null before the first one, and if connections are never
+   * When the switch last responded to an echo of the gateway; null before the first one, and if connections are never
    * idle.
    */
   readonly lastEchoAtMs: number | null;
@@ -289,7 +289,7 @@ export class AcquirerSwitch implements Switch {
     slot: Slot<IsoMessage>,
     outgoing: Outgoing,
     read: (response: IsoMessage, request: IsoMessage) => Value,
-  ): Promise<SwitchAnswer<Value>> {
+  ): Promise<SwitchResponse<Value>> {
     const note = (response: IsoMessage, connectionId: string) => this.#received.noteResponse(response, connectionId);
     const { processorId, messages, clock } = this.#options;
     const { seal } = this.#codec;
@@ -298,16 +298,16 @@ export class AcquirerSwitch implements Switch {
   }
 }
 
-/** Wraps the protocol and reports every echo of the gateway that the switch answers. */
-function notedEchoes(protocol: ProcessorProtocol, onAnswered: () => void): ProcessorProtocol {
+/** Wraps the protocol and reports every echo of the gateway to which the switch responds. */
+function notedEchoes(protocol: ProcessorProtocol, onResponse: () => void): ProcessorProtocol {
   const { echo } = protocol;
   if (!echo) return protocol;
   return {
     ...protocol,
     echo: async (line) => {
-      const isAnswered = await echo(line);
-      if (isAnswered) onAnswered();
-      return isAnswered;
+      const hasResponded = await echo(line);
+      if (hasResponded) onResponse();
+      return hasResponded;
     },
   };
 }

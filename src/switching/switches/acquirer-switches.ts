@@ -197,7 +197,7 @@ export class AcquirerSwitches implements Switches {
     for (const [key, { line }] of this.#open) {
       if (wanted.has(key)) continue;
       this.#open.delete(key);
-      void this.#closeWhenAnswered(line);
+      void this.#closeWhenResponded(line);
     }
     return faults;
   }
@@ -217,13 +217,13 @@ export class AcquirerSwitches implements Switches {
     if (this.#isClosed) return this.#close(opened.line, this.#options.clock.monotonicMs()); // no other code would close it
     this.#open.set(key, { fingerprint, ...opened });
     this.#forgetLost(); // while it was opened
-    if (current && !current.isListening) void this.#closeWhenAnswered(current.line);
+    if (current && !current.isListening) void this.#closeWhenResponded(current.line);
   }
 
   /**
    * Requests in flight keep their whole deadline, so a change of the configuration makes no transaction uncertain.
    */
-  async #closeWhenAnswered(line: AcquirerSwitch): Promise<void> {
+  async #closeWhenResponded(line: AcquirerSwitch): Promise<void> {
     this.#leaving.add(line);
     await this.#close(line, this.#options.clock.monotonicMs() + line.profile.deadlineMs);
     this.#leaving.delete(line);
@@ -234,7 +234,7 @@ export class AcquirerSwitches implements Switches {
    * stored by then.
    */
   async #openInTime(key: string, record: StoredProcessor): Promise<Omit<OpenSwitch, 'fingerprint'>> {
-    const late = () => new StartError('BAD_PROCESSOR', `${nameOf(record)}: its HSM or the database does not answer`);
+    const late = () => new StartError('BAD_PROCESSOR', `${nameOf(record)}: its HSM or the database does not respond`);
     if (this.#slow.has(key)) throw late();
     const opening = this.#openOne(record);
     try {

@@ -4,7 +4,7 @@ import type { Spec } from '../../codecs/iso8583/spec.ts';
 import { type IsoMessage, messageClass } from '../../kits/processor-kit/iso-message.ts';
 import type { ProcessorProtocol } from '../../kits/processor-kit/switch-protocol.ts';
 import type { Clock } from '../../payments/ports/process-ports.ts';
-import type { PurchaseAnswer, SendTiming, SwitchAnswer } from '../../payments/ports/switch-ports.ts';
+import type { PurchaseResponse, SendTiming, SwitchResponse } from '../../payments/ports/switch-ports.ts';
 import type { RequestResult } from '../connection/pending-requests.ts';
 import type { Slot } from '../connection/slot.ts';
 import type { ReportFault } from './key-faults.ts';
@@ -52,7 +52,7 @@ function recordExchange(parts: RecordParts, outgoing: Outgoing): (end: ExchangeE
 }
 
 function isApproval(value: unknown): boolean {
-  return typeof value === 'object' && (value as Partial<PurchaseAnswer> | null)?.outcome?.kind === 'approved';
+  return typeof value === 'object' && (value as Partial<PurchaseResponse> | null)?.outcome?.kind === 'approved';
 }
 
 export interface ExchangeParts extends RecordParts {
@@ -74,7 +74,7 @@ export async function exchange<Value>(
   slot: Slot<IsoMessage>,
   outgoing: Outgoing,
   read: (response: IsoMessage, request: IsoMessage) => Value,
-): Promise<SwitchAnswer<Value>> {
+): Promise<SwitchResponse<Value>> {
   const { message, timing } = outgoing;
   const record = recordExchange(parts, outgoing);
   let result: RequestResult<IsoMessage>;
@@ -105,13 +105,13 @@ export async function exchange<Value>(
     return { kind: 'failed', written, reason, connectionId };
   }
   const response = result.kind === 'unreadable' ? undefined : result.response;
-  const answer = response && (await readAnswer(parts, response, connectionId, () => read(response, message)));
-  if (!response || !answer) {
+  const content = response && (await readResponse(parts, response, connectionId, () => read(response, message)));
+  if (!response || !content) {
     record({ outcome: 'garbled', connectionId, came: result.kind === 'unreadable' ? result.error : response });
     return { kind: 'garbled', connectionId };
   }
-  record({ outcome: 'answered', connectionId, came: response, value: answer.value });
-  return { kind: 'answered', value: answer.value, connectionId };
+  record({ outcome: 'responded', connectionId, came: response, value: content.value });
+  return { kind: 'responded', value: content.value, connectionId };
 }
 
 /**
@@ -125,7 +125,7 @@ async function sealOutside(gate: Outgoing['gate'], seal: () => Promise<void> | u
   } while (gate?.());
 }
 
-async function readAnswer<Value>(
+async function readResponse<Value>(
   parts: ExchangeParts,
   response: IsoMessage,
   connectionId: string,

@@ -21,7 +21,7 @@ const TIMES = {
  * If a connection is lost this soon after the gateway's response, the response may be lost, too. The key is then
  * requested again.
  */
-const ANSWER_SETTLED_MS = 5_000;
+const RESPONSE_SETTLED_MS = 5_000;
 
 export interface KeyExchangeOptions extends Omit<KeyRequestsOptions, 'exchangeMs' | 'faults'> {
   readonly log: ConnectionLog;
@@ -47,7 +47,7 @@ export interface KeyExchangeStats {
 }
 
 /** The connection of the last response to an announcement of one use. */
-interface LastAnswer {
+interface LastResponse {
   readonly connectionId: string;
   readonly atMs: number;
 }
@@ -69,7 +69,7 @@ export class KeyExchange implements KeyChangeSide {
   readonly #refresh: KeyRefresh;
   readonly #follower: Repetition;
   readonly #lines = new Map<string, ExchangeConnection>();
-  readonly #lastAnswers = new Map<WorkingKeyUse, LastAnswer>();
+  readonly #lastResponses = new Map<WorkingKeyUse, LastResponse>();
   #exchanged = 0;
 
   constructor(options: KeyExchangeOptions) {
@@ -131,9 +131,9 @@ export class KeyExchange implements KeyChangeSide {
 
   forget(connectionId: string): void {
     this.#lines.delete(connectionId);
-    for (const [use, last] of this.#lastAnswers) {
+    for (const [use, last] of this.#lastResponses) {
       const mayBeLost =
-        last.connectionId === connectionId && this.#options.monotonicMs() - last.atMs < ANSWER_SETTLED_MS;
+        last.connectionId === connectionId && this.#options.monotonicMs() - last.atMs < RESPONSE_SETTLED_MS;
       if (mayBeLost) this.#requests.want(use);
     }
   }
@@ -146,9 +146,9 @@ export class KeyExchange implements KeyChangeSide {
    * A connection has signed on: due keys are exchanged before its first tap. Returns false if they are required and
    * do not arrive.
    */
-  async afterSignOn(line: ExchangeConnection, answer: IsoMessage | undefined): Promise<boolean> {
+  async afterSignOn(line: ExchangeConnection, response: IsoMessage | undefined): Promise<boolean> {
     this.#lines.set(line.connectionId, line);
-    if (answer && !(await this.isTrusted(answer))) this.distrust();
+    if (response && !(await this.isTrusted(response))) this.distrust();
     const mustHaveMac = this.#requests.isWanted('mac');
     const missing = await this.#requests.askForDue(line);
     return !(mustHaveMac && missing.includes('mac'));
@@ -184,7 +184,7 @@ export class KeyExchange implements KeyChangeSide {
     }
     const { where, kept, config, log, monotonicMs } = this.#options;
     this.macKeys.accept(key, true);
-    this.#lastAnswers.set(use, { connectionId, atMs: monotonicMs() });
+    this.#lastResponses.set(use, { connectionId, atMs: monotonicMs() });
     this.#exchanged++;
     this.#faults.clear();
     const { overlapSeconds } = config.keyExchange;

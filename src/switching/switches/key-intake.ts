@@ -99,20 +99,20 @@ export class KeyIntake {
   async #decide(announcement: IsoMessage, line: ExchangeConnection, openPins: () => void): Promise<KeyDecision> {
     try {
       const key = await this.#takeIn(announcement);
-      const whenAnswered = (isSent: boolean) => {
+      const whenResponded = (isSent: boolean) => {
         if (key && isSent) this.#options.onTaken(key, line);
         else if (key) this.#options.onUnsent(key);
         openPins();
       };
-      return { responseCode: '00', whenAnswered };
+      return { responseCode: '00', whenResponded };
     } catch (error) {
       openPins();
       const fault = error instanceof KeyExchangeError ? error : new KeyExchangeError('NOT_IMPORTED', { cause: error });
       const { responseCode } = this.#refuse(fault);
       // A key that the switch drops must not be stored: the announcement could be replayed. Without a response, the switch
       // keeps it until the next one.
-      const mayAnswer = !mayBeKept(fault) && (await this.#mayRefuse(fault, announcement));
-      return { responseCode: mayAnswer ? responseCode : undefined };
+      const mayRespond = !mayBeKept(fault) && (await this.#mayRefuse(fault, announcement));
+      return { responseCode: mayRespond ? responseCode : undefined };
     }
   }
 

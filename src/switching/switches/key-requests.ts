@@ -21,7 +21,7 @@ export interface KeyRequestsOptions {
   readonly keys: WorkingKeys;
   readonly kept: ExchangedKeys;
   /** Whether the switch has accepted a request. */
-  readonly isAccepted: (answer: IsoMessage) => boolean;
+  readonly isAccepted: (response: IsoMessage) => boolean;
   readonly nextStamp: () => MessageStamp;
   readonly monotonicMs: () => number;
   /** Limit for the response to the request, and again for the key. */
@@ -131,10 +131,10 @@ export class KeyRequests {
     this.#awaited.set(use, resolve);
     try {
       const request = keyChange.request(use, nextStamp(), config);
-      const answer = await within(exchangeMs, line.exchange(request)).catch((cause: unknown) => {
-        throw new KeyExchangeError('UNANSWERED', { cause, detail: codeOf(cause) });
+      const response = await within(exchangeMs, line.exchange(request)).catch((cause: unknown) => {
+        throw new KeyExchangeError('NO_RESPONSE', { cause, detail: codeOf(cause) });
       });
-      if (!isAccepted(answer)) throw new KeyExchangeError('REFUSED');
+      if (!isAccepted(response)) throw new KeyExchangeError('REFUSED');
       await within(exchangeMs, isThere).catch(() => {
         throw new KeyExchangeError('NOT_ANNOUNCED');
       });

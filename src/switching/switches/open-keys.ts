@@ -84,7 +84,7 @@ export async function openKeyExchange(
     faults.record(new KeyExchangeError('NOT_IMPORTED', { cause, detail: codeOf(cause) }));
   const shared = { ...parts, where, monotonicMs: clock.monotonicMs };
   const keys = await WorkingKeys.open({ ...shared, processor, config, onError });
-  const isAccepted = (answer: Parameters<Processor['isNetworkAccepted']>[0]) => processor.isNetworkAccepted(answer);
+  const isAccepted = (response: Parameters<Processor['isNetworkAccepted']>[0]) => processor.isNetworkAccepted(response);
   const changing = { keyChange, config: { ...config, keyExchange }, keys, isAccepted };
   return new KeyExchange({ ...shared, ...changing, nextStamp, log, faults });
 }

@@ -142,7 +142,7 @@ export interface Exchange {
   readonly connectionId: string;
   readonly sentAtMs: number;
   readonly tookMs: number;
-  /** `answered`, `garbled`, or why there is no response. */
+  /** `responded`, `garbled`, or why there is no response. */
   readonly outcome: string;
   /** An ordinary approval, which is the least interesting for people. */
   readonly isRoutine: boolean;

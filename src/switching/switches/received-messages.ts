@@ -100,7 +100,7 @@ export class SettlementWatch {
 
 /**
  * A phone waits for this response. One check can need several calls of the HSM, one for each key, and key announcements that
- * are being imported. The limit leaves a second of `ANSWER_SLACK_SECONDS` for the commit.
+ * are being imported. The limit leaves a second of `RESPONSE_SLACK_SECONDS` for the commit.
  */
 const CHECKED_WITHIN_MS = 4_000;
 

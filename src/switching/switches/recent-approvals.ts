@@ -2,8 +2,8 @@ import type { AttemptName } from '../../payments/ports/switch-ports.ts';
 import type { StandardFields } from './standard-fields.ts';
 
 /**
- * Limit of remembered approvals. In ordinary traffic it covers minutes, at full speed seconds: a switch that answers a
- * request twice does so at once.
+ * Limit of remembered approvals. In ordinary traffic it covers minutes, at full speed seconds: a switch that responds
+ * to a request twice does so at once.
  */
 const MAX_APPROVALS = 8_192;
 

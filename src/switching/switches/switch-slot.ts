@@ -1,7 +1,7 @@
 import type { IsoMessage } from '../../kits/processor-kit/iso-message.ts';
 import { isTrusted } from '../../kits/processor-kit/mac-verdict.ts';
 import type { Processor, Purchase, Refund, SwitchConfig } from '../../kits/processor-kit/processor.ts';
-import type { PreparedRequest, SwitchAnswer, SwitchSlot } from '../../payments/ports/switch-ports.ts';
+import type { PreparedRequest, SwitchResponse, SwitchSlot } from '../../payments/ports/switch-ports.ts';
 import type { Slot } from '../connection/slot.ts';
 import type { Outgoing } from './exchange.ts';
 import type { HsmCodec } from './hsm-codec.ts';
@@ -19,7 +19,7 @@ export interface SwitchSlotParts {
     slot: Slot<IsoMessage>,
     outgoing: Outgoing,
     read: (response: IsoMessage, request: IsoMessage) => Value,
-  ) => Promise<SwitchAnswer<Value>>;
+  ) => Promise<SwitchResponse<Value>>;
   /** No PIN is sent until it resolves; undefined if no wait is needed. */
   readonly pinGate: () => Promise<void> | undefined;
   /** Whether the switch still accepts PINs under this key: a message may have waited since its PIN was translated. */
@@ -73,13 +73,13 @@ export function switchSlot(
         reportFault(error, slot.connectionId);
         return { kind: 'failed', written: false, reason: 'MESSAGE_INVALID', connectionId: slot.connectionId };
       }
-      const answer = await exchange(slot, { ...named, message }, (response) =>
-        isTrusted(response) ? processor.readReversalAnswer(response) : undefined,
+      const response = await exchange(slot, { ...named, message }, (response) =>
+        isTrusted(response) ? processor.readReversalResponse(response) : undefined,
       );
-      if (answer.kind !== 'answered') return answer;
-      const { value, connectionId } = answer;
+      if (response.kind !== 'responded') return response;
+      const { value, connectionId } = response;
       // An untrusted response means nothing, not even a refusal: a refused void would end.
-      return value === undefined ? { kind: 'garbled', connectionId } : { kind: 'answered', value, connectionId };
+      return value === undefined ? { kind: 'garbled', connectionId } : { kind: 'responded', value, connectionId };
     },
   };
 }

@@ -1,6 +1,6 @@
 import { HsmUnavailable } from '../../basics/errors.ts';
 import { within } from '../../basics/limits/waits.ts';
-import { answers, type IsoMessage, messageClass } from '../../kits/processor-kit/iso-message.ts';
+import { type IsoMessage, isResponseTo, messageClass } from '../../kits/processor-kit/iso-message.ts';
 import { isTrusted } from '../../kits/processor-kit/mac-verdict.ts';
 import type { Processor } from '../../kits/processor-kit/processor.ts';
 import type { UnmatchedResponse } from '../../payments/reversals/late-response.ts';
@@ -14,8 +14,8 @@ import { UnmatchedCounters, type UnmatchedResponses } from './unmatched-response
 const MONEY_CLASSES: readonly string[] = ['1', '2'];
 const REVERSAL_CLASS = '4';
 /**
- * Checks at once. A switch that hung for a deadline answers everything in one moment; the taps of that moment need the
- * HSM, too.
+ * Checks at once. A switch that hung for a deadline responds to everything in one moment; the taps of that moment need
+ * the HSM, too.
  */
 const MAX_CHECKED = 64;
 /**
@@ -115,7 +115,7 @@ export class UnmatchedIntake {
     const identity = { acquirerId, processorId, stan, tid, rrn, transmissionDateTime };
     if (messageClass(response) === REVERSAL_CLASS) {
       // An untrusted response means nothing, not even a refusal.
-      return isTrusted(response) ? { ...identity, answer: processor.readReversalAnswer(response) } : undefined;
+      return isTrusted(response) ? { ...identity, response: processor.readReversalResponse(response) } : undefined;
     }
     if (!MONEY_CLASSES.includes(messageClass(response))) return undefined;
     return {
@@ -127,7 +127,7 @@ export class UnmatchedIntake {
       read: (original) => {
         const { mti = '' } = original;
         const request: IsoMessage = { ...original, mti };
-        return mti === '' || answers(response, request) ? processor.readOutcome(response, request) : undefined;
+        return mti === '' || isResponseTo(response, request) ? processor.readOutcome(response, request) : undefined;
       },
     };
   }

@@ -15,7 +15,7 @@ const LAST_LOOKS_MS = 5_000;
 /** Pause between two statements, of which at most one runs at a time: at most 5,120 responses a second. */
 const PAUSE_MS = 50;
 /**
- * Limit of responses that wait to be looked up. A switch that hung for a deadline and then answers everything sends
+ * Limit of responses that wait to be looked up. A switch that hung for a deadline and then responds to everything sends
  * this many at once. If a switch sends more, it makes them up. Each response above the limit displaces the oldest one of
  * the acquirer that has the most, so no switch takes the places of another acquirer's late approvals. The oldest have
  * been looked up, and not found.
@@ -76,7 +76,7 @@ interface Lane {
  *
  * A response can come before its transaction is known to be uncertain: to another worker, or after a restart, while
  * the `overdue` job has not decided yet. A response that is not found is therefore looked up again, for the last time
- * when every request that it could answer has been decided. Last looks take longer, and have a lane of their own.
+ * when every request to which it could belong has been decided. Last looks take longer, and have a lane of their own.
  */
 export class UnmatchedResponses {
   readonly #onError: (error: unknown) => void;

@@ -8,8 +8,8 @@ const SECOND = 1_000;
 const STATEMENT_MS = 15 * SECOND;
 /** A statement may delete all rows of an acquirer, or wait for all transactions of the cell before it makes a slot. */
 const LONG_STATEMENT_MS = 3_600 * SECOND;
-/** The server ends a statement first, if it answers. A server that is silent for longer is unavailable. */
-const ANSWER_AFTER_MS = 5 * SECOND;
+/** The server ends a statement first, if it responds. A server that is silent for longer is unavailable. */
+const RESPOND_AFTER_MS = 5 * SECOND;
 const LOCK_TIMEOUT = '3s';
 /** A command that was stopped inside a transaction (Ctrl-Z) must not keep its locks. */
 const IDLE_TIMEOUT = '1s';
@@ -38,18 +38,18 @@ export interface CellSession {
 /** Limits of a session, shorter in tests. */
 export interface SessionTimes {
   readonly statementMs?: number;
-  readonly answerAfterMs?: number;
+  readonly respondAfterMs?: number;
 }
 
 /** @throws CellError CELL_UNREACHABLE */
 export async function openCellSession(cell: Cell, times: SessionTimes = {}): Promise<CellSession> {
   const { name, databaseUrl } = cell;
-  const { statementMs = STATEMENT_MS, answerAfterMs = ANSWER_AFTER_MS } = times;
+  const { statementMs = STATEMENT_MS, respondAfterMs = RESPOND_AFTER_MS } = times;
   const client = new LimitedClient({ connectionString: databaseUrl, application_name: 'tapwire-cell' });
   client.on('error', () => {}); // the next statement fails
   const run = async <Row extends object>(limitMs: number, text: string, values: readonly unknown[] = []) => {
     try {
-      return (await withinTime(client, limitMs + answerAfterMs, client.query<Row>(text, [...values]))).rows;
+      return (await withinTime(client, limitMs + respondAfterMs, client.query<Row>(text, [...values]))).rows;
     } catch (cause) {
       const { severity = 'FATAL' } = cause as { severity?: string };
       if (!['FATAL', 'PANIC'].includes(severity)) throw cause; // an error of the statement: the session remains
@@ -99,7 +99,7 @@ async function inTransaction<Result>(query: CellSession['query'], work: () => Pr
   }
 }
 
-/** A server that stays silent loses its connection: nothing that it answers later is read. */
+/** A server that stays silent loses its connection: nothing that it sends later is read. */
 async function withinTime<Result>(client: LimitedClient, limitMs: number, result: Promise<Result>): Promise<Result> {
   let isSilent = false;
   const timer = setTimeout(() => {

@@ -18,7 +18,7 @@ interface AcquirerInCell {
 export interface CellStatus {
   readonly name: string;
   readonly url: string;
-  /** Why nothing is known; null if the cell answers. */
+  /** Why nothing is known; null if the cell responds. */
   readonly fault: string | null;
   readonly acquirers: readonly AcquirerInCell[];
 }
@@ -92,7 +92,7 @@ export async function reserveNumbers(session: CellSession): Promise<void> {
   throw new CellError('CELLS_INVALID', what);
 }
 
-/** A person waits for this long at most; a cell that answers later is shown with the next look. */
+/** A person waits for this long at most; a cell that responds later is shown with the next look. */
 const WITHIN_MS = 3_000;
 /** More cells than a screen shows. `tapwire cell status` shows all. */
 const MAX_CELLS = 50;
@@ -110,8 +110,8 @@ interface Reading {
 }
 
 /**
- * The state of the cells for people who watch them. A cell that does not answer delays no other cell, and is not asked again
- * while an earlier question is open.
+ * The state of the cells for people who watch them. A cell that does not respond delays no other cell, and is not asked
+ * again while an earlier question is open.
  */
 export class CellWatch {
   readonly #path: string;
@@ -145,7 +145,7 @@ export class CellWatch {
     const late = Promise.withResolvers<CellStatus>();
     const timer = setTimeout(() => {
       const seconds = Math.round((performance.now() - startedAtMs) / 1_000);
-      late.resolve({ name, url, fault: `its database has not answered for ${seconds} s`, acquirers: [] });
+      late.resolve({ name, url, fault: `its database has not responded for ${seconds} s`, acquirers: [] });
     }, this.#withinMs);
     return Promise.race([status, late.promise]).finally(() => clearTimeout(timer));
   }

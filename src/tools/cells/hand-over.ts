@@ -32,7 +32,7 @@ select (
     where t.acquirer_id = $1::integer and t.status in (${MUST_NOT_REST.join()}))
   + (select count(*) from pgboss.job where name in ('authorize', 'refund', 'reverse', 'complete') and state = 'active' and ${OF_ACQUIRER})
   + (select count(*) from reversal_attempts
-    where acquirer_id = $1::integer and answered_at is null and deadline_at > clock_timestamp()
+    where acquirer_id = $1::integer and responded_at is null and deadline_at > clock_timestamp()
       and sent_at > clock_timestamp() - interval '10 minutes')
 )::integer as count`;
 

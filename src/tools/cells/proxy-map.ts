@@ -46,8 +46,8 @@ async function take(lock: string, mostTries: number): Promise<void> {
   throw new CellError('MOVE_STUCK', what);
 }
 
-/** A running HAProxy answers within milliseconds. */
-const ANSWER_WITHIN_MS = 3_000;
+/** A running HAProxy responds within milliseconds. */
+const RESPONSE_WITHIN_MS = 3_000;
 
 export function hostsOf({ hosts }: ProxySettings, acquirerId: number): string[] {
   return hosts.map((host) => host.replaceAll('{acquirer}', String(acquirerId)).toLowerCase());
@@ -85,9 +85,9 @@ async function changeRunning(socket: string, map: string, hosts: readonly string
   for (const host of hosts) {
     // `set map` changes existing entries only.
     const isKnown = await hasEntry(socket, map, host);
-    const answer = await ask(socket, `${isKnown ? 'set' : 'add'} map ${map} ${host} ${backend}`);
-    if (answer.trim() !== '')
-      throw new CellError('MOVE_STUCK', `HAProxy at ${socket} did not change its map: ${answer.trim()}`);
+    const response = await ask(socket, `${isKnown ? 'set' : 'add'} map ${map} ${host} ${backend}`);
+    if (response.trim() !== '')
+      throw new CellError('MOVE_STUCK', `HAProxy at ${socket} did not change its map: ${response.trim()}`);
   }
 }
 
@@ -99,17 +99,17 @@ async function hasEntry(socket: string, map: string, host: string): Promise<bool
 /** Runs one command of HAProxy's runtime API, and returns its output. */
 function ask(socket: string, command: string): Promise<string> {
   const fault = (cause?: unknown) =>
-    new CellError('MOVE_STUCK', `HAProxy at ${socket} does not answer. Run the move again when it does.`, { cause });
+    new CellError('MOVE_STUCK', `HAProxy at ${socket} does not respond. Run the move again when it does.`, { cause });
   return new Promise((resolve, reject) => {
     const port = /^(.+):(\d+)$/.exec(socket);
     const connection = port ? connect(Number(port[2]), port[1]) : connect(socket);
-    let answer = '';
-    connection.setTimeout(ANSWER_WITHIN_MS, () => connection.destroy(new Error('timeout')));
+    let response = '';
+    connection.setTimeout(RESPONSE_WITHIN_MS, () => connection.destroy(new Error('timeout')));
     connection.on('error', (cause) => reject(fault(cause)));
     connection.on('data', (chunk) => {
-      answer += chunk.toString();
+      response += chunk.toString();
     });
-    connection.on('end', () => resolve(answer));
+    connection.on('end', () => resolve(response));
     connection.end(`${command}\n`);
   });
 }

@@ -166,10 +166,10 @@ async function clock(database: Database): Promise<Finding> {
   const { rows } = await database.query<{ ms: number }>(
     'select extract(epoch from clock_timestamp())::float8 * 1000 as ms',
   );
-  const answeredAtMs = Date.now();
+  const respondedAtMs = Date.now();
   // The server's time lies between the two local times, so any value between them counts as no difference.
   const { ms } = rows[0]!;
-  const differenceMs = Math.round(Math.max(0, askedAtMs - ms, ms - answeredAtMs));
+  const differenceMs = Math.round(Math.max(0, askedAtMs - ms, ms - respondedAtMs));
   if (differenceMs <= MAX_CLOCK_DIFFERENCE_MS) return good('clock', `${differenceMs} ms from the database's`);
   const description = `${differenceMs} ms from the database's: log times and certificate expiry are wrong`;
   return warning(

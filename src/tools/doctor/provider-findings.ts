@@ -26,7 +26,7 @@ export async function providerFindings(issuer: string | undefined, nowMs: () => 
     return finding || ofClock ? [finding, ofClock].flatMap((each) => each ?? []) : [good(PART, `${issuer} responds`)];
   } catch (error) {
     if (!(error instanceof SignInError)) throw error;
-    const reason = `${address} gives no usable answer (${error.check})`;
+    const reason = `${address} gives no usable response (${error.check})`;
     return [fault(PART, reason, 'check OIDC_ISSUER and the network; until then people sign in with passwords')];
   }
 }
@@ -34,10 +34,10 @@ export async function providerFindings(issuer: string | undefined, nowMs: () => 
 /** @throws SignInError PROVIDER_UNAVAILABLE */
 async function read(address: string, nowMs: () => number) {
   const headers = { accept: 'application/json' };
-  const answer = await limitedFetch(address, { headers, method: 'GET', body: undefined, redirect: 'manual' });
-  const date = Date.parse(answer.headers.get('date') ?? '');
-  if (answer.status !== 200) throw new SignInError('PROVIDER_UNAVAILABLE', `status ${answer.status}`);
-  const document: unknown = await answer.json().catch(() => undefined);
+  const response = await limitedFetch(address, { headers, method: 'GET', body: undefined, redirect: 'manual' });
+  const date = Date.parse(response.headers.get('date') ?? '');
+  if (response.status !== 200) throw new SignInError('PROVIDER_UNAVAILABLE', `status ${response.status}`);
+  const document: unknown = await response.json().catch(() => undefined);
   if (typeof document !== 'object' || document === null) throw new SignInError('PROVIDER_UNAVAILABLE', 'no JSON');
   return { document: document as Metadata, clockDifferenceSeconds: Math.round((date - nowMs()) / 1_000) };
 }

@@ -13,7 +13,7 @@ import type { StoredProcessor } from '../../switching/switches/acquirer-switches
 import { type Finding, fault, good, warning } from './finding.ts';
 import { certificateFindings } from './front-findings.ts';
 
-/** A switch in another country answers a SYN within this time. */
+/** A switch in another country responds to a SYN within this time. */
 const DIAL_TIMEOUT_MS = 3_000;
 const GIVE =
   'grant it to the acquirer in every process (SWITCH_NETWORKS, SWITCH_LISTENERS, SWITCH_KEYS), or change the processor';
@@ -84,7 +84,7 @@ async function tlsFindings(
   return (await Promise.all(files.map((pair) => certificateFindings(part, pair, nowMs)))).flat();
 }
 
-/** A switch can accept connections and never answer sign-on. Taps are then not sent to it. */
+/** A switch can accept connections and never respond to sign-on. Taps are then not sent to it. */
 function signOnFinding(
   { part, description }: Finding,
   { acquirerId, id }: StoredProcessor,
@@ -92,7 +92,7 @@ function signOnFinding(
 ): Finding {
   const availability = availabilities?.[`${acquirerId} ${id}`];
   if (availability === undefined)
-    return good(part, `${description}; sign-on is unknown, because no gateway answers here that serves it`);
+    return good(part, `${description}; sign-on is unknown, because no gateway responds here that serves it`);
   if (availability === 'ready' || availability === 'full')
     return good(part, `${description}, the gateway is signed on`);
   if (availability === 'keyless')
@@ -112,9 +112,9 @@ function signOnFinding(
 async function dialFindings(part: string, { addresses }: SwitchConfig, mayDial: MayDial): Promise<Finding[]> {
   if (addresses.length === 0) return [good(part, 'the switch connects to the gateway')];
   const dialled = await Promise.all(
-    addresses.map(async (address) => ({ ...address, answers: await answers(address, mayDial) })),
+    addresses.map(async (address) => ({ ...address, responds: await responds(address, mayDial) })),
   );
-  const silent = dialled.filter(({ answers: did }) => !did).map(({ host, port }) => `${host}:${port}`);
+  const silent = dialled.filter(({ responds: did }) => !did).map(({ host, port }) => `${host}:${port}`);
   const dialledText = dialled.map(({ host, port }) => `${host}:${port}`).join(', ');
   if (silent.length === 0) return [good(part, `${dialledText} accepts connections`)];
   const description = `${silent.join(', ')} accepts no connection`;
@@ -122,7 +122,10 @@ async function dialFindings(part: string, { addresses }: SwitchConfig, mayDial: 
   return [silent.length === dialled.length ? fault(part, description, advice) : warning(part, description, advice)];
 }
 
-function answers({ host, port }: { readonly host: string; readonly port: number }, mayDial: MayDial): Promise<boolean> {
+function responds(
+  { host, port }: { readonly host: string; readonly port: number },
+  mayDial: MayDial,
+): Promise<boolean> {
   return new Promise((settle) => {
     const socket = connect({ host, port, timeout: DIAL_TIMEOUT_MS, lookup: guardedLookup(port, mayDial) });
     const end = (did: boolean) => {
@@ -136,7 +139,7 @@ function answers({ host, port }: { readonly host: string; readonly port: number 
 }
 
 const TIMEOUT_MS = 3_000;
-/** A working switch answers sign-on within this time; a gateway that has just started is then signed on. */
+/** A working switch responds to sign-on within this time; a gateway that has just started is then signed on. */
 const LOOKS = 3;
 const LOOK_EVERY_MS = 700;
 
@@ -149,7 +152,7 @@ export type Availabilities = Readonly<Record<string, string>>;
  * Asks the gateway at `url`, which is signed on to the switches, so that the doctor need not sign on itself: a switch may
  * end the gateway's session then.
  *
- * @returns undefined if no gateway answers, or it does not say
+ * @returns undefined if no gateway responds, or it does not say
  */
 export async function askAvailabilities(url: string, token: string | undefined): Promise<Availabilities | undefined> {
   for (let look = 1; ; look++) {

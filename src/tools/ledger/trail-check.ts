@@ -1,5 +1,5 @@
 import { REVERSAL_MOVES } from '../../payments/decisions/reversal-steps.ts';
-import type { AuditEntry, ReversalAnswerEntry, ReversalEntry } from '../../payments/model/decision.ts';
+import type { AuditEntry, ReversalEntry, ReversalResponseEntry } from '../../payments/model/decision.ts';
 import { STATUS_MOVES, type StatusId, type StatusName, statusName } from '../../payments/model/status.ts';
 import { fromDay } from '../../store/postgres/partitions.ts';
 import { readEntries, type StoredEntry } from '../../store/transactions/guarded-update.ts';
@@ -58,7 +58,7 @@ class Walk {
     if ('late' in entry) return undefined;
     if ('void' in entry) return this.#reversal(attempt).beginVoid();
     if ('reversal' in entry) return this.#reversal(attempt).step(entry);
-    if ('reversalAnswer' in entry) return this.#reversal(attempt).answer(entry);
+    if ('reversalResponse' in entry) return this.#reversal(attempt).response(entry);
     return 'to' in entry ? this.#move(attempt, entry) : undefined;
   }
 
@@ -99,10 +99,10 @@ class ReversalWalk {
     this.#before = [];
   }
 
-  answer({ reversalAnswer, attempt }: ReversalAnswerEntry): string | undefined {
+  response({ reversalResponse, attempt }: ReversalResponseEntry): string | undefined {
     return this.#wasMade(attempt)
       ? undefined
-      : `response ${reversalAnswer} is to attempt ${attempt}, which was not made`;
+      : `response ${reversalResponse} is to attempt ${attempt}, which was not made`;
   }
 
   #wasMade(attempt: number): boolean {

@@ -9,29 +9,29 @@ import { checkBySql, checkEvents, checkJobs, checkReviews, checkStans, IS_RESOLV
 import { checkTrails } from './trail-check.ts';
 
 /** The last outcome of a transaction that a client received. */
-interface ClientAnswer {
+interface ClientResponse {
   readonly id: string;
   readonly outcome: string;
 }
 
-const BATCH_ANSWERS = 5_000;
+const BATCH_RESPONSES = 5_000;
 
-const TOLD = 'client_answers a left join transactions t on t.id = a.id';
+const TOLD = 'client_responses a left join transactions t on t.id = a.id';
 /** A void was requested, or a reversal is in progress, or the transaction needs or needed review. */
 const HAS_CHANGED = `(t.void_state is not null or t.needs_review
   or t.reversal_state in (${OPEN_REVERSAL_STATES.join()}) or ${IS_RESOLVED})`;
 
 /** Call this before opening the books, which are read-only afterwards. */
-async function keepAnswers(books: Pick<Books, 'client'>, answers: AsyncIterable<ClientAnswer>): Promise<void> {
+async function keepResponses(books: Pick<Books, 'client'>, responses: AsyncIterable<ClientResponse>): Promise<void> {
   const { client } = books;
-  await client.query('create temp table client_answers (id uuid, outcome text)');
-  let batch: ClientAnswer[] = [];
+  await client.query('create temp table client_responses (id uuid, outcome text)');
+  let batch: ClientResponse[] = [];
   const insert = async () => {
     const columns = [batch.map(({ id }) => id), batch.map(({ outcome }) => outcome)];
-    await client.query('insert into client_answers select * from unnest($1::uuid[], $2::text[])', columns);
+    await client.query('insert into client_responses select * from unnest($1::uuid[], $2::text[])', columns);
     batch = [];
   };
-  for await (const { id, outcome } of answers) if (batch.push({ id, outcome }) === BATCH_ANSWERS) await insert();
+  for await (const { id, outcome } of responses) if (batch.push({ id, outcome }) === BATCH_RESPONSES) await insert();
   await insert();
 }
 
@@ -40,7 +40,7 @@ function checkClients(books: Books): Promise<Finding> {
   return checkBySql(books, {
     check: 'C',
     description: 'the outcome that a client received is recorded, was voided, or is or was in review',
-    lookedAt: 'select count(*) from client_answers',
+    lookedAt: 'select count(*) from client_responses',
     inReview: `select count(*) from ${TOLD} where a.outcome = 'Approved' and t.disposition <> ${Disposition.Approved} and t.needs_review`,
     violations: `
       select a.id::text, concat('a client received ', a.outcome, ', but the transaction does not exist') as what
@@ -69,7 +69,7 @@ export interface BooksToVerify {
   /** Most violations of a check that are named; default: as many as a person reads. */
   readonly maxNamed?: number | undefined;
   /** The outcomes that clients received; without them check C is skipped. */
-  readonly answers?: AsyncIterable<ClientAnswer> | undefined;
+  readonly responses?: AsyncIterable<ClientResponse> | undefined;
 }
 
 /**
@@ -86,11 +86,11 @@ export async function verifyLedger({
   types,
   since,
   maxNamed,
-  answers,
+  responses,
 }: BooksToVerify): Promise<Finding[]> {
   // Its temporary tables end with the session.
   return inLongSession(database, SESSION_LIMITS.ledger, async (client) => {
-    if (answers) await keepAnswers({ client }, answers);
+    if (responses) await keepResponses({ client }, responses);
     const books = await openBooks(client, ledger, since ?? null, maxNamed);
     const both = ofOtherCells ? await leaveToOthers(books, ofOtherCells) : 0;
     return [
@@ -103,7 +103,7 @@ export async function verifyLedger({
       await checkRefunds(books),
       await checkJobs(books),
       await checkReviews(books),
-      ...(answers ? [await checkClients(books)] : []),
+      ...(responses ? [await checkClients(books)] : []),
     ];
   });
 }

@@ -1,6 +1,6 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { AnswerReader, type HttpAnswer } from './answer-reader.ts';
+import { type HttpResponse, ResponseReader } from './response-reader.ts';
 
 /** Host and port of the requests. */
 export interface HttpTarget {
@@ -9,9 +9,9 @@ export interface HttpTarget {
   readonly isTls: boolean;
 }
 
-/** How a request ended: answered; sent and never answered; or never sent, because there was no connection. */
+/** How a request ended: with a response; sent, without a response; or never sent, because there was no connection. */
 export type HttpEnd =
-  | ({ readonly kind: 'answered' } & HttpAnswer)
+  | ({ readonly kind: 'responded' } & HttpResponse)
   | { readonly kind: 'lost'; readonly reason: string }
   | { readonly kind: 'unsent'; readonly reason: string };
 
@@ -25,7 +25,7 @@ const NO_REASON = 'closed';
  */
 export class HttpConnection {
   readonly #socket: Socket;
-  readonly #reader = new AnswerReader();
+  readonly #reader = new ResponseReader();
   #isUp = false;
   #isClosed = false;
   #onUp: ((reason: string | undefined) => void) | undefined;
@@ -87,12 +87,12 @@ export class HttpConnection {
     const read = this.#reader.read(chunk);
     if (read === undefined) return;
     if (read === 'bad') {
-      this.#fail('bad answer');
+      this.#fail('bad response');
       return;
     }
     this.releasedAtMs = performance.now();
     if (!read.keepsAlive) this.#shut();
-    this.#end({ kind: 'answered', ...read });
+    this.#end({ kind: 'responded', ...read });
   }
 
   #fail(reason: string): void {
@@ -100,7 +100,7 @@ export class HttpConnection {
     this.#shut();
     this.#onUp?.(reason);
     const read = this.#reader.finish();
-    if (read) this.#end({ kind: 'answered', ...read });
+    if (read) this.#end({ kind: 'responded', ...read });
     else this.#end({ kind: this.#isUp ? 'lost' : 'unsent', reason });
   }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { createClient, NoAnswerError } from '#schemas/client';
+import { createClient, NoResponseError } from '#schemas/client';
 import { LoadError } from '../../basics/errors.ts';
 
 /** If a gateway does not respond within this time, this second has no figures of it. */
@@ -29,7 +29,7 @@ export interface GatewaySample {
 export async function askEnvironment(url: string): Promise<string | undefined> {
   const client = createClient({ baseUrl: url, timeoutMs: DESCRIBED_WITHIN_MS, repeats: 0 });
   const description = await client.getApiDescription().catch((cause) => {
-    if (!(cause instanceof NoAnswerError)) return undefined;
+    if (!(cause instanceof NoResponseError)) return undefined;
     throw new LoadError('UNREACHABLE', `No response from ${url}. Check that the gateway is running (npm start).`, {
       cause,
     });

@@ -18,7 +18,7 @@ const loadProfile = z.object({
   merchants: z.array(merchant).min(1).max(MAX_MERCHANTS),
   /** Of an integrator that may create payments and read transactions; for links. */
   apiKey: apiKey.optional(),
-  /** A terminal whose switch has a short deadline, for taps that no switch answers. */
+  /** A terminal whose switch has a short deadline, for taps to which no switch responds. */
   shortDeadlineTerminal: z.string().optional(),
   /** The ledgers of simulated switches, and the database of the gateway to compare them with. */
   books: z

@@ -74,11 +74,11 @@ export function resultOf(record: LoadRecord, parts: ResultParts): LoadResult {
   const { plan, ledger, steps, endedBy } = parts;
   const scenarios = Object.values(total.scenarios);
   const sum = (key: 'unexpected' | 'errors') => scenarios.reduce((all, scenario) => all + scenario[key], 0);
-  const inTime = seconds.slice(0, Math.ceil(sendingSeconds)).reduce((all, { answered }) => all + answered, 0);
-  const { sent, answered, lost, unsent, abandoned, requests, reasons } = total;
+  const inTime = seconds.slice(0, Math.ceil(sendingSeconds)).reduce((all, { responded }) => all + responded, 0);
+  const { sent, responded, lost, unsent, abandoned, requests, reasons } = total;
   return {
     sent,
-    answered,
+    responded,
     lost,
     perSecond: rounded(inTime / sendingSeconds, 1),
     ...percentilesOf(latenciesOf(total)),
@@ -112,7 +112,7 @@ export function percentilesOf(latencies: Histogram) {
 function scenarioResult({ latencies, outcomes, unexpected, errors }: ScenarioSlice): LoadScenarioResult {
   const histogram = new Histogram();
   histogram.add(latencies);
-  return { answered: histogram.count, ...percentilesOf(histogram), outcomes, unexpected, errors };
+  return { responded: histogram.count, ...percentilesOf(histogram), outcomes, unexpected, errors };
 }
 
 function planOf({ plan, arrivals, perSecond }: ResultParts): LoadResult['plan'] {
@@ -132,7 +132,7 @@ function rounded(value: number | undefined, digits: number): number | null {
 export interface StepResult {
   /** Due arrivals. */
   readonly perSecond: number;
-  readonly answeredPerSecond: number;
+  readonly responsesPerSecond: number;
   readonly p99Ms: number | null;
   /** Why the step counts as broken; null if it does not. */
   readonly broke: string | null;

@@ -155,7 +155,7 @@ export class LoadRun {
     };
   }
 
-  /** Sends no further calls. Calls in progress may be answered within this time; `run` resolves soon after. */
+  /** Sends no further calls. Calls in progress may receive a response within this time; `run` resolves soon after. */
   stop(withinMs: number): void {
     const seconds = (Date.now() - this.#startedAtMs) / 1_000;
     this.#sendingSeconds = Math.min(this.#sendingSeconds, Math.max(0.001, seconds));

@@ -3,16 +3,16 @@
  * every second, so that a test that ends early has a result.
  */
 import type { CardDataPublicKey } from '#schemas/card-data';
-import { createClient, NoAnswerError } from '#schemas/client';
+import { createClient, NoResponseError } from '#schemas/client';
 import { LoadError } from '../../basics/errors.ts';
 import { seededRandom } from '../simulator/faults.ts';
-import { AnswerFile, answersPath } from './answer-file.ts';
 import { dueTimes } from './arrival-plan.ts';
 import { type ClientCall, RequestWriter, targetOf } from './clients/client-call.ts';
 import { Fleet } from './clients/fleet.ts';
-import type { KeptAnswer } from './clients/tap-calls.ts';
+import type { KeptResponse } from './clients/tap-calls.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { OpenLoop } from './open-loop.ts';
+import { ResponseFile, responsesPath } from './response-file.ts';
 import { findScenario, mixDraw } from './scenarios.ts';
 import { Tally } from './tally.ts';
 import type { FromWorker, ToWorker, WorkerPlan } from './worker-messages.ts';
@@ -31,7 +31,7 @@ process.on('SIGINT', () => {});
 
 let loop: OpenLoop;
 let pool: ConnectionPool;
-let answers: AnswerFile | undefined;
+let responses: ResponseFile | undefined;
 const tally = new Tally();
 
 async function handle(message: ToWorker): Promise<void> {
@@ -47,9 +47,10 @@ async function prepare(plan: WorkerPlan): Promise<void> {
   const { phones, seconds } = plan;
   const fleet = await Fleet.create({ issuer, merchants, cardDataKey, phones, seconds, shortDeadlineTerminal });
   const backend = apiKey === undefined ? undefined : { apiKey };
-  answers = plan.answersFolder === undefined ? undefined : new AnswerFile(answersPath(plan.answersFolder, plan.worker));
-  const keepAnswer = (answer: KeptAnswer) => answers?.add(answer);
-  const clients = { fleet, backend, requests: new RequestWriter(url, plan.connections.isNewEach), keepAnswer };
+  responses =
+    plan.responsesFolder === undefined ? undefined : new ResponseFile(responsesPath(plan.responsesFolder, plan.worker));
+  const keepResponse = (response: KeptResponse) => responses?.add(response);
+  const clients = { fleet, backend, requests: new RequestWriter(url, plan.connections.isNewEach), keepResponse };
   pool = new ConnectionPool({ target: targetOf(url), ...plan.connections });
   const fault = await pool.fill();
   if (fault !== undefined) throw new LoadError('UNREACHABLE', `${plan.url} takes no connections: ${fault}`);
@@ -62,8 +63,8 @@ async function prepare(plan: WorkerPlan): Promise<void> {
     number += plan.workers;
     return findScenario(name)!.call(clients, name, number);
   };
-  const { answerWithinMs } = plan;
-  loop = new OpenLoop({ dueTimes: everyNth(times, plan), makeCall, pool, tally, answerWithinMs });
+  const { responseWithinMs } = plan;
+  loop = new OpenLoop({ dueTimes: everyNth(times, plan), makeCall, pool, tally, responseWithinMs });
   tell({ kind: 'ready' });
 }
 
@@ -73,7 +74,7 @@ async function askForCardDataKey(url: string): Promise<CardDataPublicKey> {
     .getCardDataKeys()
     .catch((cause) => {
       const reason =
-        cause instanceof NoAnswerError
+        cause instanceof NoResponseError
           ? `No response from ${origin}. Check that the gateway is running.`
           : `${origin} publishes no card data key, so it is not a Tapwire gateway.`;
       throw new LoadError('UNREACHABLE', reason, { cause });
@@ -112,14 +113,14 @@ async function run(atMs: number): Promise<void> {
     const levels = { inFlight: loop.inFlight, waiting: loop.waiting, connections: pool.size, busy: utilization };
     const second = Math.max(0, Math.round((performance.now() - startAtMs) / SLICE_MS) - 1);
     tell({ kind: 'slice', second, slice: tally.take(levels) });
-    answers?.write();
+    responses?.write();
   };
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, atMs - Date.now())));
   const timer = setInterval(report, SLICE_MS);
   await loop.run(startAtMs);
   clearInterval(timer);
   report();
-  answers?.write();
+  responses?.write();
   pool.close();
   tell({ kind: 'done' });
 }

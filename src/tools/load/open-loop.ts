@@ -10,7 +10,7 @@ export interface OpenLoopOptions {
   readonly pool: ConnectionPool;
   readonly tally: Tally;
   /** A call without a response within this time counts as lost. */
-  readonly answerWithinMs: number;
+  readonly responseWithinMs: number;
 }
 
 /** Calls that are made before they are due, in idle time: sealing a tap takes longer than sending it. */
@@ -77,7 +77,7 @@ export class OpenLoop {
     clearInterval(sweep);
   }
 
-  /** Sends no further calls. Calls in progress may be answered within this time, and are then abandoned. */
+  /** Sends no further calls. Calls in progress may receive a response within this time, and are then abandoned. */
   stop(withinMs: number): void {
     this.#hasStopped = true;
     this.#nextAtMs = undefined;
@@ -89,7 +89,7 @@ export class OpenLoop {
   #advance(): void {
     const { value, done } = this.#options.dueTimes.next();
     this.#nextAtMs = done ? undefined : this.#startAtMs + value;
-    if (done) this.#giveUpAtMs = performance.now() + this.#options.answerWithinMs;
+    if (done) this.#giveUpAtMs = performance.now() + this.#options.responseWithinMs;
   }
 
   #turn(): void {
@@ -138,13 +138,13 @@ export class OpenLoop {
 
   #onEnd(due: Due, call: ClientCall, connection: HttpConnection, end: HttpEnd): void {
     const { pool, tally } = this.#options;
-    if (end.kind === 'answered') {
+    if (end.kind === 'responded') {
       const read = call.read(end);
       if ('request' in read) {
         this.#follow(due, read, connection);
         return;
       }
-      tally.countAnswer(call.scenario, read, performance.now() - due.dueAtMs);
+      tally.countResponse(call.scenario, read, performance.now() - due.dueAtMs);
     } else this.#countFailure(call === due.call ? end.kind : 'lost', end.reason);
     pool.putBack(connection);
     this.#serveWaiting();
@@ -207,9 +207,9 @@ export class OpenLoop {
     const isOver = nowMs >= this.#giveUpAtMs;
     if (isOver) this.#dropWaiting('the test ended');
     for (const { connection, sentAtMs } of [...this.#underWay]) {
-      const isLate = nowMs - sentAtMs >= this.#options.answerWithinMs;
+      const isLate = nowMs - sentAtMs >= this.#options.responseWithinMs;
       if (!isLate && !isOver) return;
-      connection.close(isLate ? 'no answer in time' : GIVEN_UP);
+      connection.close(isLate ? 'no response in time' : GIVEN_UP);
     }
     this.#endIfDone();
   }

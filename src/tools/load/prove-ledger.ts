@@ -3,8 +3,8 @@ import type { Processor } from '../../kits/processor-kit/processor.ts';
 import { openDatabase } from '../../store/postgres/open-database.ts';
 import { type Finding, type LedgerLine, readLedgers } from '../ledger/books.ts';
 import { verifyLedger } from '../ledger/verify-ledger.ts';
-import { readAnswers } from './answer-file.ts';
 import type { LoadProfile } from './load-profile.ts';
+import { readResponses } from './response-file.ts';
 
 /**
  * Comparing the books of a large test takes seconds. The pause before the next comparison is this multiple of the last
@@ -38,7 +38,7 @@ export interface Proof {
   readonly books: NonNullable<LoadProfile['books']>;
   readonly types: ReadonlyMap<string, Processor>;
   /** The folder in which the workers wrote the responses to clients. */
-  readonly answersFolder: string | undefined;
+  readonly responsesFolder: string | undefined;
   /** How long reversals may take to end after the last call. */
   readonly settleWithinMs: number;
   /**
@@ -49,7 +49,7 @@ export interface Proof {
 }
 
 /** Compares the books of gateway and switches when no further calls are sent, repeatedly until nothing is open. */
-export async function proveLedger({ books, types, answersFolder, settleWithinMs, isAsked }: Proof) {
+export async function proveLedger({ books, types, responsesFolder, settleWithinMs, isAsked }: Proof) {
   const database = await openDatabase(books.databaseUrl, { maxConnections: 1, mustExist: true });
   try {
     const wasStopped = isAsked();
@@ -61,7 +61,7 @@ export async function proveLedger({ books, types, answersFolder, settleWithinMs,
       const findings = await verifyLedger({
         ...{ database, types, since: new Date(books.since) },
         ledger: noting(readLedgers(books.ledgerUrls), switches),
-        answers: answersFolder === undefined ? undefined : readAnswers(answersFolder),
+        responses: responsesFolder === undefined ? undefined : readResponses(responsesFolder),
       });
       const hasFault = findings.some(({ violationCount }) => violationCount > 0);
       const isResolved = findings.every((finding) => openIn(finding) === 0);

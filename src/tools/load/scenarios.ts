@@ -67,7 +67,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     call: (clients, scenario, number) => afterwardsCall(clients, approving(clients, scenario, number), 'refund'),
   },
   timeout: {
-    description: 'a tap that the switch never answers',
+    description: 'a tap to which the switch never responds',
     call: (clients, scenario) => uncertain(clients, scenario, 69),
   },
   late: {

@@ -3,8 +3,8 @@ import { percentilesOf, type StepResult } from './load-result.ts';
 import { latenciesOf, type Slice, Tally } from './tally.ts';
 import { failedThresholds, type Threshold } from './thresholds.ts';
 
-/** A gateway that answers less than this share of the arrivals, and has this backlog, will not catch up. */
-const LEAST_ANSWERED_SHARE = 0.95;
+/** A gateway that responds to less than this share of the arrivals, and has this backlog, will not catch up. */
+const LEAST_RESPONDED_SHARE = 0.95;
 const MAX_BACKLOG_SECONDS = 0.5;
 /** A person at a till waits no longer; used if no conditions are given. */
 const MAX_P99_MS = 1_000;
@@ -35,10 +35,10 @@ export class StepWatch {
     const segment = this.#segments[this.#step];
     if (segment === undefined || second + 1 < Math.floor(this.#endSeconds)) return undefined;
     const sum = this.#tally.take({ inFlight: slice.inFlight, waiting: slice.waiting });
-    const answeredPerSecond = sum.answered / segment.seconds;
+    const responsesPerSecond = sum.responded / segment.seconds;
     const broke = this.#faultOf(sum, segment) ?? null;
     const { p99Ms } = percentilesOf(latenciesOf(sum));
-    this.results.push({ perSecond: segment.from, answeredPerSecond, p99Ms, broke });
+    this.results.push({ perSecond: segment.from, responsesPerSecond, p99Ms, broke });
     this.#step++;
     this.#endSeconds += this.#segments[this.#step]?.seconds ?? 0;
     return broke ?? undefined;
@@ -50,13 +50,13 @@ export class StepWatch {
     // The report of its last second may be late and then contains calls of the next step, which count for neither.
     const due = Math.min(sum.due, from * seconds);
     const backlogSeconds = (sum.inFlight + sum.waiting) / from;
-    if (sum.answered < due * LEAST_ANSWERED_SHARE && backlogSeconds > MAX_BACKLOG_SECONDS)
-      return `it answered ${(sum.answered / seconds).toFixed(0)} of ${(due / seconds).toFixed(0)} a second`;
+    if (sum.responded < due * LEAST_RESPONDED_SHARE && backlogSeconds > MAX_BACKLOG_SECONDS)
+      return `it responded to ${(sum.responded / seconds).toFixed(0)} of ${(due / seconds).toFixed(0)} a second`;
     const percentiles = percentilesOf(latenciesOf(sum));
     const unexpected = scenarios.reduce((all, each) => all + each.unexpected, 0);
     if (this.#thresholds.length > 0) {
       const { sent, unsent, lost } = sum;
-      const judged = { sent, unsent, lost, errors, unexpected, perSecond: sum.answered / seconds, ...percentiles };
+      const judged = { sent, unsent, lost, errors, unexpected, perSecond: sum.responded / seconds, ...percentiles };
       return failedThresholds(this.#thresholds, judged)[0];
     }
     if ((percentiles.p99Ms ?? 0) > MAX_P99_MS) return `p99 is ${percentiles.p99Ms?.toFixed(0)} ms`;

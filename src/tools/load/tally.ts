@@ -18,8 +18,8 @@ export interface Slice {
   due: number;
   /** Calls that were sent. */
   sent: number;
-  answered: number;
-  /** Sent and never answered. */
+  responded: number;
+  /** Sent, but no response arrived. */
   lost: number;
   /** Never sent: there was no connection. */
   unsent: number;
@@ -46,15 +46,15 @@ export interface Slice {
 }
 
 export function emptySlice(): Slice {
-  const counts = { due: 0, sent: 0, answered: 0, lost: 0, unsent: 0, abandoned: 0, requests: 0 };
+  const counts = { due: 0, sent: 0, responded: 0, lost: 0, unsent: 0, abandoned: 0, requests: 0 };
   const levels = { inFlight: 0, waiting: 0, connections: 0, busy: 0 };
   return { ...counts, ...levels, scenarios: {}, reasons: {}, lags: { buckets: [], maxMs: 0 } };
 }
 
-type Counter = 'due' | 'sent' | 'answered' | 'lost' | 'unsent' | 'abandoned' | 'requests';
+type Counter = 'due' | 'sent' | 'responded' | 'lost' | 'unsent' | 'abandoned' | 'requests';
 type Level = 'inFlight' | 'waiting' | 'connections' | 'busy';
 
-const COUNTERS = ['due', 'sent', 'answered', 'lost', 'unsent', 'abandoned', 'requests'] as const satisfies Counter[];
+const COUNTERS = ['due', 'sent', 'responded', 'lost', 'unsent', 'abandoned', 'requests'] as const satisfies Counter[];
 const SUMMED_LEVELS = ['inFlight', 'waiting', 'connections'] as const satisfies Level[];
 
 class ScenarioTally {
@@ -80,8 +80,8 @@ export class Tally {
     this.#slice[counter]--;
   }
 
-  countAnswer(scenario: string, { outcome, isExpected, isError }: CallOutcome, ms: number): void {
-    this.#slice.answered++;
+  countResponse(scenario: string, { outcome, isExpected, isError }: CallOutcome, ms: number): void {
+    this.#slice.responded++;
     const tally = this.#scenarioNamed(scenario);
     increase(tally.outcomes, outcome, 1);
     if (!isExpected) tally.unexpected++;

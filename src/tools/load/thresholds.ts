@@ -62,7 +62,7 @@ type Judged = Pick<
 export function failedThresholds(thresholds: readonly Threshold[], result: Judged): string[] {
   return thresholds.flatMap((threshold) => {
     const measured = measuredOf(threshold, result);
-    if (measured === null) return [`${threshold.text}: nothing was answered`];
+    if (measured === null) return [`${threshold.text}: there was no response`];
     const isFailed = threshold.comparison === '>' ? measured > threshold.value : measured < threshold.value;
     return isFailed ? [`${threshold.text}: it is ${inWords(threshold, measured)}`] : [];
   });

@@ -18,9 +18,9 @@ export interface WorkerPlan {
   /** Number of phones of this worker. */
   readonly phones: number;
   readonly connections: { readonly kept: number; readonly most: number; readonly isNewEach: boolean };
-  readonly answerWithinMs: number;
+  readonly responseWithinMs: number;
   /** The folder in which each worker writes a file of responses to clients; if absent, none is written. */
-  readonly answersFolder?: string | undefined;
+  readonly responsesFolder?: string | undefined;
 }
 
 export type ToWorker =

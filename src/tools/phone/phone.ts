@@ -71,7 +71,7 @@ export interface PinSubmission extends TapRequest {
   readonly ksn?: string;
 }
 
-export interface PhoneAnswer {
+export interface PhoneResponse {
   readonly status: number;
   readonly body: unknown;
   readonly ms: number;
@@ -100,11 +100,11 @@ export class Phone {
    * Submits a tap (4.4) and waits for the response. If the response requests a PIN and the tap has one, submits it,
    * too.
    */
-  async tap(tap: PhoneTap): Promise<PhoneAnswer> {
+  async tap(tap: PhoneTap): Promise<PhoneResponse> {
     const reading = this.read(tap);
-    const answer = await this.submit(await this.sealReading(reading));
-    const { serviceReference, pinToken } = authorizationOf(answer) ?? {};
-    if (tap.pin === undefined || serviceReference === undefined || pinToken === undefined) return answer;
+    const response = await this.submit(await this.sealReading(reading));
+    const { serviceReference, pinToken } = authorizationOf(response) ?? {};
+    if (tap.pin === undefined || serviceReference === undefined || pinToken === undefined) return response;
     const request = await this.sealReading(this.enterPin(reading, tap.pin));
     return this.submitPin({ ...request, transactionId: serviceReference, pinToken });
   }
@@ -146,14 +146,14 @@ export class Phone {
     return { deviceInstallationId: this.deviceInstallationId, merchantReference, merchant: bound };
   }
 
-  submit({ merchantReference, generalCardData, paymentCardData }: TapRequest): Promise<PhoneAnswer> {
+  submit({ merchantReference, generalCardData, paymentCardData }: TapRequest): Promise<PhoneResponse> {
     const body = { merchantReference, generalCardData, paymentCardData };
-    return this.#answered(this.#headers().then((headers) => this.#client.submitTap({ headers, body })));
+    return this.#responseTo(this.#headers().then((headers) => this.#client.submitTap({ headers, body })));
   }
 
-  submitPin({ transactionId, deviceInstallationId: _device, ...body }: PinSubmission): Promise<PhoneAnswer> {
+  submitPin({ transactionId, deviceInstallationId: _device, ...body }: PinSubmission): Promise<PhoneResponse> {
     const params = { transactionId };
-    return this.#answered(this.#headers().then((headers) => this.#client.submitPin({ params, headers, body })));
+    return this.#responseTo(this.#headers().then((headers) => this.#client.submitPin({ params, headers, body })));
   }
 
   async #headers() {
@@ -164,10 +164,10 @@ export class Phone {
   }
 
   /** A refusal is also a result, not an error. */
-  async #answered(asked: Promise<object>): Promise<PhoneAnswer> {
+  async #responseTo(asked: Promise<object>): Promise<PhoneResponse> {
     const startedAtMs = performance.now();
     const [status, body] = await asked.then(
-      (answer) => [200, answer] as const,
+      (response) => [200, response] as const,
       (error) => {
         if (error instanceof ProblemError) return [error.status, error.problem] as const;
         throw error;
@@ -190,7 +190,7 @@ export class Phone {
 }
 
 /** The result of a processed tap; undefined for a refused one. */
-export function authorizationOf({ status, body }: PhoneAnswer): OnlineAuthorization | undefined {
+export function authorizationOf({ status, body }: PhoneResponse): OnlineAuthorization | undefined {
   if (status !== 200) return undefined;
   return (body as { onlineAuthorizationResponse: OnlineAuthorization }).onlineAuthorizationResponse;
 }

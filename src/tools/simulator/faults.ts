@@ -92,7 +92,7 @@ const Z_99 = 2.3263478740408408;
 const MAX_DELAY_MS = 300_000;
 
 /**
- * Reads a distribution of answer times:
+ * Reads a distribution of response times:
  *
  *     8ms                      always
  *     uniform:5ms,max=20ms     evenly between the two

@@ -26,7 +26,7 @@ export interface LedgerEntry {
   /** Whether it is posted to the cardholder's account: at once, or on completion. */
   isPosted: boolean;
   reversedAtMs: number | undefined;
-  /** Reversals received for it, including repeated and unanswered ones. */
+  /** Reversals received for it, including repeated ones and those without a response. */
   reversals: number;
   /** Number of further reversals that get no response. */
   deafFor: number;

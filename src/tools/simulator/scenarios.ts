@@ -10,7 +10,7 @@ import type { IsoMessage, Processor, SimulatedRequest, SwitchConfig } from '../.
  */
 export type Scenario =
   /** Responds at once with this code; 00 approves. */
-  | { readonly kind: 'answer'; readonly responseCode: string }
+  | { readonly kind: 'response'; readonly responseCode: string }
   /** Requests a PIN if the request has no PIN; otherwise the PIN decides. */
   | { readonly kind: 'pin' }
   | { readonly kind: 'silence' }
@@ -24,7 +24,7 @@ export type Scenario =
   | { readonly kind: 'disconnect' }
   /** Approves and responds twice. */
   | { readonly kind: 'duplicate' }
-  /** Approves, then leaves this many reversals unanswered. */
+  /** Approves, then leaves this many reversals without a response. */
   | { readonly kind: 'deafToReversals'; readonly times: number }
   | { readonly kind: 'otherAmount' }
   | { readonly kind: 'otherStan' }
@@ -34,7 +34,7 @@ export type Scenario =
   /** Approves, closes every connection and refuses new ones for this time, multiplied by `timeScale`. */
   | { readonly kind: 'outage'; readonly forMs: number };
 
-const APPROVED: Scenario = { kind: 'answer', responseCode: '00' };
+const APPROVED: Scenario = { kind: 'response', responseCode: '00' };
 
 /** Amounts with a meaning of their own. */
 const BY_AMOUNT: ReadonlyMap<number, Scenario> = new Map<number, Scenario>([
@@ -63,7 +63,7 @@ const BY_CENTS: ReadonlyMap<number, Scenario> = new Map<number, Scenario>([
 
 /** Every other ending is its own response code: 10.51 gets the response 51. Built once instead of per request. */
 const BY_CODE: readonly Scenario[] = Array.from({ length: 100 }, (_, cents) => ({
-  kind: 'answer',
+  kind: 'response',
   responseCode: String(cents).padStart(2, '0'),
 }));
 
@@ -96,8 +96,8 @@ const recordedLine = z.object({
 });
 
 /** What a switch did with a recorded payment or refund. */
-export interface RecordedAnswer {
-  /** Only kinds that are answered from the recording. */
+export interface RecordedResponse {
+  /** Only kinds whose response comes from the recording. */
   readonly kind: 'authorization' | 'refund';
   readonly amountMinor: number;
   readonly currencyNumeric: string;
@@ -111,12 +111,12 @@ export interface RecordedAnswer {
  *
  * @throws SimulatorError RECORDING_INVALID with the number of the line; never with its content
  */
-export function readRecording(text: string, processor: Processor, config: SwitchConfig): RecordedAnswer[] {
+export function readRecording(text: string, processor: Processor, config: SwitchConfig): RecordedResponse[] {
   const lines = text.split('\n');
   if (lines.length > MAX_LINES) throw new SimulatorError('RECORDING_INVALID', `more than ${MAX_LINES} lines`);
   const codec = processor.codec(config);
   const decode = (bytes: string): IsoMessage => codec.decode(fromHex(bytes));
-  const answers: RecordedAnswer[] = [];
+  const responses: RecordedResponse[] = [];
   for (const [index, line] of lines.entries()) {
     if (line.trim() === '') continue;
     const { type, request, response, tookMs } = parse(line, index);
@@ -127,13 +127,13 @@ export function readRecording(text: string, processor: Processor, config: Switch
       if (kind !== 'authorization' && kind !== 'refund') continue;
       const scenario: Scenario =
         response === null ? { kind: 'silence' } : scenarioIn(processor, decode(response), asked, amountMinor);
-      answers.push({ kind, amountMinor, currencyNumeric, scenario, delayMs: tookMs });
+      responses.push({ kind, amountMinor, currencyNumeric, scenario, delayMs: tookMs });
     } catch (cause) {
       const reason = `line ${index + 1}: not a message of ${processor.type}`;
       throw new SimulatorError('RECORDING_INVALID', reason, { cause });
     }
   }
-  return answers;
+  return responses;
 }
 
 function parse(line: string, index: number): z.output<typeof recordedLine> {
@@ -161,7 +161,7 @@ function scenarioIn(processor: Processor, response: IsoMessage, request: IsoMess
     const approvedMinor = Number(response[processor.profile.amountField]);
     return { kind: 'partial', approvedMinor: approvedMinor < amountMinor ? approvedMinor : undefined };
   }
-  return canSend(processor, request, responseCode) ? { kind: 'answer', responseCode } : { kind: 'garbage' };
+  return canSend(processor, request, responseCode) ? { kind: 'response', responseCode } : { kind: 'garbage' };
 }
 
 function canSend(processor: Processor, request: IsoMessage, responseCode: string): boolean {
@@ -174,30 +174,30 @@ function canSend(processor: Processor, request: IsoMessage, responseCode: string
 }
 
 /**
- * Recorded answers in their order: those to the same amount, and for an amount that was not recorded those to any. After
- * the last one, the first follows again.
+ * Recorded responses in their order: those to the same amount, and for an amount that was not recorded those to any.
+ * After the last one, the first follows again.
  */
 export class Replay {
-  readonly #byAmount = new Map<string, RecordedAnswer[]>();
+  readonly #byAmount = new Map<string, RecordedResponse[]>();
   readonly #next = new Map<string, number>();
 
-  constructor(answers: readonly RecordedAnswer[]) {
-    for (const answer of answers) for (const name of namesOf(answer)) this.#listOf(name).push(answer);
+  constructor(responses: readonly RecordedResponse[]) {
+    for (const response of responses) for (const name of namesOf(response)) this.#listOf(name).push(response);
   }
 
-  /** The answer to a payment or refund; undefined if no message of its kind was recorded. */
-  next({ kind, amountMinor, currencyNumeric }: SimulatedRequest): RecordedAnswer | undefined {
+  /** The response to a payment or refund; undefined if no message of its kind was recorded. */
+  next({ kind, amountMinor, currencyNumeric }: SimulatedRequest): RecordedResponse | undefined {
     for (const name of namesOf({ kind, amountMinor, currencyNumeric })) {
-      const answers = this.#byAmount.get(name);
-      if (answers === undefined) continue;
+      const responses = this.#byAmount.get(name);
+      if (responses === undefined) continue;
       const at = this.#next.get(name) ?? 0;
-      this.#next.set(name, (at + 1) % answers.length);
-      return answers[at];
+      this.#next.set(name, (at + 1) % responses.length);
+      return responses[at];
     }
     return undefined;
   }
 
-  #listOf(name: string): RecordedAnswer[] {
+  #listOf(name: string): RecordedResponse[] {
     const known = this.#byAmount.get(name) ?? [];
     this.#byAmount.set(name, known);
     return known;

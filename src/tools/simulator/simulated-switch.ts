@@ -3,8 +3,8 @@ import {
   macVerdictOf,
   type PinData,
   type Processor,
-  type SimulatedAnswer,
   type SimulatedRequest,
+  type SimulatedResponse,
   type SwitchConfig,
   type WorkingKeyUse,
 } from '../../kits/processor-kit/index.ts';
@@ -17,7 +17,7 @@ import type { SwitchKeys } from './switch-keys.ts';
 /** The reaction of the switch to a request. */
 export interface Reaction {
   /** Undefined for no response. */
-  readonly answer: SimulatedAnswer | undefined;
+  readonly response: SimulatedResponse | undefined;
   readonly delayMs: number;
   readonly spoil: Spoil;
   /** Duration of an outage after the response; usually 0. */
@@ -77,7 +77,7 @@ export interface SimulatedSwitchOptions {
   readonly timeScale: number;
   readonly verifyPin: VerifyPin | undefined;
   readonly pinTries: PinTries;
-  /** Recorded answers, which take precedence over the amount. */
+  /** Recorded responses, which take precedence over the amount. */
   readonly replay: Replay | undefined;
   readonly keys: Pick<SwitchKeys, 'exchanged' | 'isPinKeyLive'>;
   /** Called for requests that were refused for their form or time, with names of fields, never values. */
@@ -87,7 +87,7 @@ export interface SimulatedSwitchOptions {
 /** A response is certainly late this long after the deadline. */
 const LATE_BY_MS = 3_000;
 
-export const SILENT: Reaction = { answer: undefined, delayMs: 0, spoil: 'no', outageMs: 0 };
+export const SILENT: Reaction = { response: undefined, delayMs: 0, spoil: 'no', outageMs: 0 };
 
 /** Codes with which an issuer approves the full amount; each of them is booked. */
 export const APPROVALS: readonly string[] = ['00', '08', '11', '16'];
@@ -134,7 +134,7 @@ export class SimulatedSwitch implements Bank {
     if (request.kind === 'unsupported') return this.#refuse('12', 'message type not supported');
     if (request.faults.length > 0) return this.#refuse('30', `missing or malformed: ${request.faults.join(', ')}`);
     if (request.network === 'keyChange') return this.#promiseKey(message);
-    if (request.kind === 'network') return this.#answerNetwork(request, session);
+    if (request.kind === 'network') return this.#respondToNetwork(request, session);
     if (this.#needsSignOn && !session.isSignedOn) return this.#refuse('91', 'not signed on');
     if (request.kind === 'reversal') return this.#reverse(request);
     if (request.kind === 'completion') return this.#complete(request);
@@ -156,12 +156,12 @@ export class SimulatedSwitch implements Bank {
     return { scenario: scenarioOf(amountMinor), delayMs: 0 };
   }
 
-  #answerNetwork(request: SimulatedRequest, session: SimulatedSession): Reaction {
+  #respondToNetwork(request: SimulatedRequest, session: SimulatedSession): Reaction {
     this.counters.network++;
     if (request.network === undefined) return this.#refuse('12', 'network management code not supported');
     if (request.network === 'signOn') session.isSignedOn = true;
     if (request.network === 'signOff') session.isSignedOn = false;
-    return { ...SILENT, answer: { responseCode: '00' } };
+    return { ...SILENT, response: { responseCode: '00' } };
   }
 
   #promiseKey(message: IsoMessage): Reaction {
@@ -169,13 +169,13 @@ export class SimulatedSwitch implements Bank {
     const use = this.#processor.keyChange?.readUse(message);
     const isAgreed = use !== undefined && this.#options.keys.exchanged.includes(use);
     if (!isAgreed) return this.#refuse('40', 'no exchange of such a key was agreed');
-    return { ...SILENT, answer: { responseCode: '00' }, announces: use };
+    return { ...SILENT, response: { responseCode: '00' }, announces: use };
   }
 
   #refuse(responseCode: string, reason: string): Reaction {
     this.counters.refused++;
     this.#options.onRefused(responseCode, reason);
-    return { ...SILENT, answer: { responseCode } };
+    return { ...SILENT, response: { responseCode } };
   }
 
   #reverse(request: SimulatedRequest): Reaction {
@@ -183,13 +183,13 @@ export class SimulatedSwitch implements Bank {
     const { type } = this.#processor;
     const fate = this.#options.ledger.reverse(type, request.originalKey ?? '', request.tid, Date.now());
     if (fate === 'ignored') return SILENT;
-    const answer = { responseCode: fate === 'notFound' ? '25' : '00' };
-    return this.#onItsWay({ ...SILENT, answer }, this.#drawFault());
+    const response = { responseCode: fate === 'notFound' ? '25' : '00' };
+    return this.#onItsWay({ ...SILENT, response }, this.#drawFault());
   }
 
   #complete(request: SimulatedRequest): Reaction {
     const isPosted = this.#options.ledger.complete(this.#processor.type, request.originalKey ?? '');
-    return this.#onItsWay({ ...SILENT, answer: { responseCode: isPosted ? '00' : '25' } }, this.#drawFault());
+    return this.#onItsWay({ ...SILENT, response: { responseCode: isPosted ? '00' : '25' } }, this.#drawFault());
   }
 
   async #checkPin(request: SimulatedRequest, pin: PinData): Promise<Reaction> {
@@ -198,7 +198,7 @@ export class SimulatedSwitch implements Bank {
     if (responseCode !== '00') return this.#decline(responseCode);
     const { scenario, delayMs } = this.#planFor(request);
     return later(
-      this.#authorize(request, scenario.kind === 'pin' ? { kind: 'answer', responseCode } : scenario),
+      this.#authorize(request, scenario.kind === 'pin' ? { kind: 'response', responseCode } : scenario),
       delayMs,
     );
   }
@@ -216,9 +216,9 @@ export class SimulatedSwitch implements Bank {
     const fault = this.#drawFault();
     if (scenario.kind === 'pin') {
       this.counters.declined++;
-      return this.#onItsWay({ ...SILENT, answer: { responseCode: '', asksForPin: true } }, fault);
+      return this.#onItsWay({ ...SILENT, response: { responseCode: '', asksForPin: true } }, fault);
     }
-    if (scenario.kind === 'answer' && !APPROVALS.includes(scenario.responseCode)) {
+    if (scenario.kind === 'response' && !APPROVALS.includes(scenario.responseCode)) {
       return this.#decline(scenario.responseCode, fault);
     }
     if (fault === 'decline') return this.#decline('05');
@@ -240,7 +240,7 @@ export class SimulatedSwitch implements Bank {
 
   #decline(responseCode: string, fault?: FaultKind): Reaction {
     this.counters.declined++;
-    return this.#onItsWay({ ...SILENT, answer: { responseCode } }, fault);
+    return this.#onItsWay({ ...SILENT, response: { responseCode } }, fault);
   }
 
   /** Books the approval before its response, which can then be lost; reversals exist for this case. */
@@ -255,34 +255,34 @@ export class SimulatedSwitch implements Bank {
         isPosted: request.kind === 'refund' || !this.#wantsCompletion,
       },
     );
-    const responseCode = scenario.kind === 'answer' ? scenario.responseCode : '00';
+    const responseCode = scenario.kind === 'response' ? scenario.responseCode : '00';
     return this.#approvalOf(scenario, { responseCode, authorizationCode }, approvedMinor);
   }
 
-  #approvalOf(scenario: Scenario, answer: SimulatedAnswer, approvedMinor: number): Reaction {
+  #approvalOf(scenario: Scenario, response: SimulatedResponse, approvedMinor: number): Reaction {
     const { timeScale } = this.#options;
     switch (scenario.kind) {
       case 'silence':
         return SILENT;
       case 'late':
-        return { ...SILENT, answer, delayMs: this.#lateMs };
+        return { ...SILENT, response, delayMs: this.#lateMs };
       case 'slow':
-        return { ...SILENT, answer, delayMs: scenario.afterMs * timeScale };
+        return { ...SILENT, response, delayMs: scenario.afterMs * timeScale };
       case 'partial':
-        return { ...SILENT, answer: { ...answer, responseCode: '10', amountMinor: approvedMinor } };
+        return { ...SILENT, response: { ...response, responseCode: '10', amountMinor: approvedMinor } };
       case 'otherAmount':
-        return { ...SILENT, answer: { ...answer, amountMinor: approvedMinor + 1 } };
+        return { ...SILENT, response: { ...response, amountMinor: approvedMinor + 1 } };
       case 'otherStan':
-        return { ...SILENT, answer: { ...answer, isOtherStan: true } };
+        return { ...SILENT, response: { ...response, isOtherStan: true } };
       case 'outage':
-        return { ...SILENT, answer, outageMs: scenario.forMs * timeScale };
+        return { ...SILENT, response, outageMs: scenario.forMs * timeScale };
       case 'garbage':
       case 'disconnect':
       case 'duplicate':
       case 'badMac':
-        return { ...SILENT, answer, spoil: scenario.kind };
+        return { ...SILENT, response, spoil: scenario.kind };
       default:
-        return { ...SILENT, answer };
+        return { ...SILENT, response };
     }
   }
 

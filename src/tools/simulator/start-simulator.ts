@@ -13,7 +13,7 @@ import { Ledger, ledgerServer } from './ledger.ts';
 import { listen, stopListening } from './listening.ts';
 import type { Manners } from './manners/manners.ts';
 import { RudeSwitch } from './manners/rude-switch.ts';
-import { type RecordedAnswer, Replay } from './scenarios.ts';
+import { type RecordedResponse, Replay } from './scenarios.ts';
 import { SimulatedSwitch, type SwitchCounters, type VerifyPin } from './simulated-switch.ts';
 import { type SimulatorHsm, SwitchKeys } from './switch-keys.ts';
 import { type SimulatorEvent, SwitchServer } from './switch-server.ts';
@@ -36,8 +36,8 @@ export interface SimulatedProcessor {
    * use.
    */
   readonly deadlineMs?: number | undefined;
-  /** Answers to give instead of those that the amount selects. Default: none. */
-  readonly recording?: readonly RecordedAnswer[] | undefined;
+  /** Responses to give instead of those that the amount selects. Default: none. */
+  readonly recording?: readonly RecordedResponse[] | undefined;
   /** 0 selects a free port. */
   readonly port: number;
 }
@@ -76,8 +76,8 @@ export interface Simulator {
   /** Counters of each switch, in the order of `processors`. */
   counters(): readonly (Readonly<SwitchCounters> & { readonly processor: string; readonly lines: number })[];
   /**
-   * Has every switch send a request of its own on each of its lines: an echo, a cut-over. Gives how many lines answered
-   * that they accept; a line that closes before has not.
+   * Has every switch send a request of its own on each of its lines: an echo, a cut-over. Gives how many lines
+   * responded that they accept; a line that closes before has not.
    */
   ask(kind: NetworkRequestKind): Promise<number>;
   /** Has every switch announce new keys, where its configuration has `keyExchange`; gives how many were heard. */

@@ -7,13 +7,13 @@ import {
   isResponse,
   type MessageCodec,
   type Processor,
-  type SimulatedAnswer,
+  type SimulatedResponse,
   type WorkingKeyUse,
 } from '../../kits/processor-kit/index.ts';
-import { AnswerWriter } from './answer-writer.ts';
+import { ResponseWriter } from './response-writer.ts';
 import type { Bank, ConnectionFate, Reaction, SimulatedSession } from './simulated-switch.ts';
 
-/** Most unanswered requests from the switch to an acquirer; above this limit it sends no further ones. */
+/** Most requests without a response from the switch to an acquirer; above this limit it sends no further ones. */
 const MAX_ASKED = 256;
 
 /** A response has certainly arrived if its connection stays open this long afterwards. */
@@ -42,12 +42,12 @@ export interface SwitchConnectionOptions {
 
 /**
  * One connection of an acquirer to the simulated switch. It reads frames split at any byte, asks the bank and
- * acts on its reactions; {@link AnswerWriter} writes the responses.
+ * acts on its reactions; {@link ResponseWriter} writes the responses.
  */
 export class SwitchConnection {
   readonly #options: SwitchConnectionOptions;
   readonly #session: SimulatedSession = { isSignedOn: false };
-  readonly #answers: AnswerWriter;
+  readonly #responses: ResponseWriter;
   /** Requests of the switch that wait for a response, keyed with their STAN. */
   readonly #asked = new Map<string, (isAccepted: boolean | undefined) => void>();
   #silenceEndsAtMs = 0;
@@ -55,7 +55,7 @@ export class SwitchConnection {
   constructor(options: SwitchConnectionOptions) {
     this.#options = options;
     const { socket, processor } = options;
-    this.#answers = new AnswerWriter(options);
+    this.#responses = new ResponseWriter(options);
     const frames = new FrameReader(processor.framing, (bytes, start, end) => this.#read(bytes, start, end));
     socket.setNoDelay(true);
     socket.on('data', (chunk: Uint8Array) => this.#readChunk(frames, chunk));
@@ -84,7 +84,7 @@ export class SwitchConnection {
       const { processor } = this.#options;
       if (processor.readRequest(request).network === 'signOff') this.#session.isSignedOn = false;
       this.#asked.set(askedKey(request), resolve);
-      this.#answers.write(request);
+      this.#responses.write(request);
     });
   }
 
@@ -98,7 +98,7 @@ export class SwitchConnection {
   }
 
   #readChunk(frames: FrameReader, chunk: Uint8Array): void {
-    this.#answers.together(() => {
+    this.#responses.together(() => {
       try {
         frames.push(chunk);
       } catch (error) {
@@ -108,7 +108,7 @@ export class SwitchConnection {
         this.#options.socket.end();
       }
     });
-    if (this.#answers.isOverfull) this.#options.socket.destroy();
+    if (this.#responses.isOverfull) this.#options.socket.destroy();
   }
 
   #read(bytes: Uint8Array, start: number, end: number): void {
@@ -120,11 +120,11 @@ export class SwitchConnection {
     } catch (error) {
       if (!(error instanceof Iso8583Error)) throw error;
       onBadInput(error.message);
-      this.#answerUnreadable(error, header);
+      this.#rejectUnreadable(error, header);
       return;
     }
     try {
-      if (isResponse(message)) this.#takeAnswer(message);
+      if (isResponse(message)) this.#takeResponse(message);
       else this.#takeRequest(message, header);
     } catch (error) {
       this.#reportFault(error);
@@ -147,7 +147,7 @@ export class SwitchConnection {
   };
 
   /** Ignores a response without a request. */
-  #takeAnswer(response: IsoMessage): void {
+  #takeResponse(response: IsoMessage): void {
     const key = askedKey(response);
     this.#asked.get(key)?.(this.#options.processor.isNetworkAccepted(response));
     this.#asked.delete(key);
@@ -159,11 +159,11 @@ export class SwitchConnection {
   }
 
   /** Responds with 30 (format error) if enough was readable to build a response. */
-  #answerUnreadable(error: Iso8583Error, header: Uint8Array | undefined): void {
+  #rejectUnreadable(error: Iso8583Error, header: Uint8Array | undefined): void {
     const read = error.partial as Partial<IsoMessage> | undefined;
     if (typeof read?.mti !== 'string' || isResponse(read as IsoMessage)) return;
     try {
-      this.#answers.write(this.#simulate(read as IsoMessage, { responseCode: '30' }), header);
+      this.#responses.write(this.#simulate(read as IsoMessage, { responseCode: '30' }), header);
     } catch {
       // Too little was readable to build a response; the fault was already reported.
     }
@@ -174,10 +174,10 @@ export class SwitchConnection {
   }
 
   #actOnce(request: IsoMessage, reaction: Reaction, header: Uint8Array | undefined): void {
-    if (reaction.answer === undefined && reaction.lineFate === undefined) return;
+    if (reaction.response === undefined && reaction.lineFate === undefined) return;
     const act = () => {
       const line = (this.#isFor(reaction) ? undefined : this.#otherLine(request)) ?? this;
-      if (reaction.answer !== undefined) line.#answer(request, reaction, header);
+      if (reaction.response !== undefined) line.#respond(request, reaction, header);
       if (reaction.lineFate !== undefined) this.#meet(reaction.lineFate);
     };
     if (reaction.delayMs > 0) setTimeout(() => this.#actLate(act), reaction.delayMs).unref();
@@ -207,22 +207,22 @@ export class SwitchConnection {
     else this.destroy();
   }
 
-  #answer(request: IsoMessage, reaction: Reaction, header: Uint8Array | undefined): void {
+  #respond(request: IsoMessage, reaction: Reaction, header: Uint8Array | undefined): void {
     if (this.#options.socket.destroyed || performance.now() < this.#silenceEndsAtMs) return;
-    const response = this.#simulate(request, reaction.answer!);
+    const response = this.#simulate(request, reaction.response!);
     reaction.distort?.(response);
-    this.#answers.writeSpoiled(response, reaction.spoil, header);
+    this.#responses.writeSpoiled(response, reaction.spoil, header);
     this.#reportSent(reaction.onSent);
     if (reaction.announces) this.#options.onKeyWanted(this, reaction.announces);
     if (reaction.outageMs > 0) {
-      this.#answers.flush();
+      this.#responses.flush();
       this.#options.onOutage(reaction.outageMs);
     }
   }
 
-  #simulate(request: IsoMessage, answer: SimulatedAnswer): IsoMessage {
+  #simulate(request: IsoMessage, response: SimulatedResponse): IsoMessage {
     const { processor, settlementDate } = this.#options;
-    return processor.simulate(request, { settlementDate: settlementDate(), ...answer });
+    return processor.simulate(request, { settlementDate: settlementDate(), ...response });
   }
 
   #reportSent(onSent: Reaction['onSent']): void {

@@ -27,7 +27,7 @@ const PIN_KEY: KeyShape = { algorithm: 'tdes', lengthBytes: 16 };
  * displace a key that is being announced on another connection, so as many are kept as connections can announce at
  * once.
  */
-const MAX_UNANSWERED = 4;
+const MAX_WITHOUT_RESPONSE = 4;
 
 interface PinKeyInUse {
   readonly keyId: string;
@@ -45,7 +45,7 @@ export class SwitchKeys implements MacKeySet {
   readonly #config: SwitchConfig;
   readonly #hsm: SimulatorHsm;
   readonly #timers = new Set<NodeJS.Timeout>();
-  #unanswered: readonly Fresh[] = [];
+  #withoutResponse: readonly Fresh[] = [];
   /** The place of each announced key in the order of announcements; keys of the configuration come before all. */
   readonly #places = new Map<NumberedMacKey | PinKeyInUse, number>();
   #lastPlace = 0;
@@ -114,8 +114,8 @@ export class SwitchKeys implements MacKeySet {
       use === 'pin' ? { keyId, pin: { keyId, number } } : { keyId, mac: this.#readied(keyId, number) };
     this.#places.set((fresh.mac ?? fresh.pin)!, ++this.#lastPlace);
     this.#place(fresh, 'last');
-    this.#unanswered = [...this.#unanswered, fresh];
-    if (this.#unanswered.length > MAX_UNANSWERED) this.#drop(this.#unanswered[0]!);
+    this.#withoutResponse = [...this.#withoutResponse, fresh];
+    if (this.#withoutResponse.length > MAX_WITHOUT_RESPONSE) this.#drop(this.#withoutResponse[0]!);
     const announced = { use, number, wrapped, kcv: made.kcv };
     const isTaken = await send(keyChange.announcement(announced, stamp, this.#config));
     if (isTaken === true) this.#activate(fresh, keyExchange.overlapSeconds);
@@ -134,7 +134,7 @@ export class SwitchKeys implements MacKeySet {
   /** The next unused number after the last one; undefined when all are used. */
   #freeNumber(): number | undefined {
     const taken = [...this.#macKeys, ...this.#pinKeys].map(({ number }) => number);
-    if (new Set(taken).size > MAX_NUMBER - MAX_UNANSWERED) return undefined;
+    if (new Set(taken).size > MAX_NUMBER - MAX_WITHOUT_RESPONSE) return undefined;
     do this.#lastNumber = (this.#lastNumber % MAX_NUMBER) + 1;
     while (taken.includes(this.#lastNumber));
     return this.#lastNumber;
@@ -149,8 +149,8 @@ export class SwitchKeys implements MacKeySet {
     const placeOf = (key: NumberedMacKey | PinKeyInUse) => this.#places.get(key) ?? 0;
     const place = placeOf((fresh.mac ?? fresh.pin)!);
     const others: readonly (NumberedMacKey | PinKeyInUse)[] = fresh.mac ? this.#macKeys : this.#pinKeys;
-    const answered = others.filter((key) => !this.#unanswered.some(({ mac, pin }) => key === (mac ?? pin)));
-    const isLatest = answered.every((key) => placeOf(key) < place);
+    const responded = others.filter((key) => !this.#withoutResponse.some(({ mac, pin }) => key === (mac ?? pin)));
+    const isLatest = responded.every((key) => placeOf(key) < place);
     this.#place(fresh, isLatest ? 'first' : 'last');
     const before = new Set(isLatest ? others.filter((key) => placeOf(key) < place) : [(fresh.mac ?? fresh.pin)!]);
     const timer = setTimeout(() => {
@@ -170,7 +170,7 @@ export class SwitchKeys implements MacKeySet {
 
   #remove(fresh: Fresh): void {
     const { mac, pin } = fresh;
-    this.#unanswered = this.#unanswered.filter((other) => other !== fresh);
+    this.#withoutResponse = this.#withoutResponse.filter((other) => other !== fresh);
     this.#macKeys = this.#macKeys.filter((key) => key !== mac);
     this.#pinKeys = this.#pinKeys.filter((key) => key !== pin);
   }

@@ -103,13 +103,13 @@ export class SwitchServer {
   async ask(kind: NetworkRequestKind): Promise<number> {
     const { processor, config } = this.#options;
     if (kind === 'cutOver') this.#day.cutOver();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from(this.#connections, (connection) => {
         const request = processor.networkRequest(kind, this.#nextStamp(), config);
         return request === undefined ? false : connection.ask(request);
       }),
     );
-    return answers.filter(Boolean).length;
+    return responses.filter(Boolean).length;
   }
 
   /**

@@ -249,7 +249,7 @@ describe('the key sets of issuers', () => {
     published = '<html>Moved</html>';
     nowMs += 6 * MINUTE;
     expect(await kidsAt()).toEqual([first.registered.kid]);
-    expect(errors).toMatchObject([{ code: 'ANSWER_BROKEN' }]);
+    expect(errors).toMatchObject([{ code: 'RESPONSE_BROKEN' }]);
   });
 
   test('are not requested again immediately if the first fetch failed', async () => {

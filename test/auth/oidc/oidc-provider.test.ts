@@ -105,21 +105,24 @@ test.each([
 
 test.each<[string, Forgery]>([
   ['whose discovery names another issuer', { metadata: { issuer: 'https://elsewhere.example' } }],
-  ['that answers with an error page', { answer: (_path, _request, response) => !!response.writeHead(502).end('bad') }],
   [
-    'that answers without end',
+    'that responds with an error page',
+    { respond: (_path, _request, response) => !!response.writeHead(502).end('bad') },
+  ],
+  [
+    'that responds without end',
     {
-      answer: (_path, _request, response) => {
+      respond: (_path, _request, response) => {
         response.writeHead(200, { 'content-type': 'application/json' });
         response.write(`"${'x'.repeat(300_000)}`);
         return true;
       },
     },
   ],
-  ['that redirects', { answer: (_path, _request, response) => !!response.writeHead(302, { location: '/' }).end() }],
-  ['that hangs up', { answer: (_path, request) => !!request.socket.destroy() }],
-  ['that never answers', { answer: () => true }],
-  ['whose keys cannot be read', { answer: (path, request) => path === '/jwks' && !!request.socket.destroy() }],
+  ['that redirects', { respond: (_path, _request, response) => !!response.writeHead(302, { location: '/' }).end() }],
+  ['that hangs up', { respond: (_path, request) => !!request.socket.destroy() }],
+  ['that never responds', { respond: () => true }],
+  ['whose keys cannot be read', { respond: (path, request) => path === '/jwks' && !!request.socket.destroy() }],
 ])('a provider %s is unavailable', async (_what, forgery) => {
   expect(await failureOf(finish(forgery))).toBe('PROVIDER_UNAVAILABLE');
 });
@@ -127,7 +130,7 @@ test.each<[string, Forgery]>([
 test('an error of the token endpoint is named for the log, without its text', async () => {
   const body = JSON.stringify({ error: 'invalid_client', error_description: 'secret words' });
   const failure = await finish({
-    answer: (path, _request, response) =>
+    respond: (path, _request, response) =>
       path === '/token' && !!response.writeHead(401, { 'content-type': 'application/json' }).end(body),
   }).catch((error: SignInError) => error);
   expect(failure).toMatchObject({ code: 'PROVIDER_REFUSED', check: 'invalid_client' });

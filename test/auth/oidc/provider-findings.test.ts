@@ -6,7 +6,7 @@ import { providerFindings } from '../../../src/tools/doctor/provider-findings.ts
 type Change = (document: Record<string, unknown>) => unknown;
 
 async function providerThat(change: Change = (document) => document, keys: unknown = [{ kty: 'RSA' }]) {
-  const answer: RequestListener = ({ url }, response) => {
+  const respond: RequestListener = ({ url }, response) => {
     const complete = {
       issuer,
       authorization_endpoint: `${issuer}/auth`,
@@ -15,7 +15,7 @@ async function providerThat(change: Change = (document) => document, keys: unkno
     };
     response.end(JSON.stringify(url === '/jwks' ? { keys } : change(complete)));
   };
-  const server = createServer(answer).listen(0, '127.0.0.1');
+  const server = createServer(respond).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   onTestFinished(() => void server.close());
@@ -48,12 +48,12 @@ test('a clock that differs so much that tokens are refused is a fault', async ()
   ]);
 });
 
-test('no answer, and an answer that is no document, name the address and the cause', async () => {
+test('no response, and a response that is no document, name the address and the cause', async () => {
   const unusable = await providerThat(() => 'text');
   expect(await linesOf(unusable)).toEqual([
-    'fault ISSUER/.well-known/openid-configuration gives no usable answer (no JSON)',
+    'fault ISSUER/.well-known/openid-configuration gives no usable response (no JSON)',
   ]);
   expect(await linesOf('http://127.0.0.1:1')).toEqual([
-    expect.stringMatching(/^fault ISSUER\S+ gives no usable answer \(\w+\)$/),
+    expect.stringMatching(/^fault ISSUER\S+ gives no usable response \(\w+\)$/),
   ]);
 });

@@ -54,7 +54,7 @@ describe('tapwire doctor', () => {
     expect(findings).toHaveLength(3);
   });
 
-  test('distinguishes a switch that never answers sign-on from one that works, by the gateway that runs', async () => {
+  test('distinguishes a switch that never responds to sign-on from one that works, by the gateway that runs', async () => {
     const { database } = installation;
     await database.query(`insert into processors (acquirer_id, id, type, config)
       select 1, 90, type, config from processors where acquirer_id = 1 and id = 1`);
@@ -74,7 +74,7 @@ describe('tapwire doctor', () => {
     );
     expect(faultsOf(later)).toEqual([]);
     expect(reported(await look({ PORT }))).toMatch(
-      /accepts connections; sign-on is unknown, because no gateway answers here/,
+      /accepts connections; sign-on is unknown, because no gateway responds here/,
     );
   });
 

@@ -10,10 +10,10 @@ import { saveLoadMerchants } from '../../../src/tools/load/load-tenants.ts';
 import { proveLedger } from '../../../src/tools/load/prove-ledger.ts';
 import { ledgerServer } from '../../../src/tools/simulator/ledger.ts';
 import { listen, stopListening } from '../../../src/tools/simulator/listening.ts';
-import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { expectInvariants } from '../../support/invariants.ts';
+import { outcomeOf } from '../../support/responses.ts';
 import { runHere } from '../../support/run-here.ts';
 import { TapwireProcess } from '../../support/tapwire-process.ts';
 
@@ -85,7 +85,7 @@ test('a load test makes every kind of call, loses none, and proves it with both 
   expect(stderr).toMatch(/^failed: max>0ms: it is [\d.]+ ms\n$/);
   expect(exitCode).toBe(1);
   const result = resultIn('a.json');
-  expect(result).toMatchObject({ sent: 80, answered: 80, lost: 0, errors: 0, unsent: 0, endedBy: 'plan' });
+  expect(result).toMatchObject({ sent: 80, responded: 80, lost: 0, errors: 0, unsent: 0, endedBy: 'plan' });
   expect(result.ledger).toMatchObject({ ok: true, violations: [] });
   await installation.database.query('update transactions set needs_review = false');
   const { lookedAt } = result.ledger.checks.find(({ check }) => check === 'C')!;
@@ -118,9 +118,9 @@ test('Ctrl-C ends it soon, with a report of what was measured', async () => {
   await eventually(() => expect(installation.ledger.length).toBeGreaterThan(before + 5));
   const { exitCode, stderr } = await load.kill('SIGINT');
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-  const { endedBy, sent, answered, lost, abandoned, ledger } = resultIn('b.json');
+  const { endedBy, sent, responded, lost, abandoned, ledger } = resultIn('b.json');
   expect({ endedBy, lost, ok: ledger.ok }).toEqual({ endedBy: 'signal', lost: 0, ok: true });
-  expect(answered + abandoned).toBe(sent);
+  expect(responded + abandoned).toBe(sent);
 });
 
 test('the comparison after Ctrl-C waits for taps that the test has abandoned', async () => {
@@ -132,7 +132,7 @@ test('the comparison after Ctrl-C waits for taps that the test has abandoned', a
     expect(rowCount).toBe(1);
   });
   const types = await loadProcessors();
-  const proof = { books, types, answersFolder: undefined, settleWithinMs: 60_000, isAsked: () => true };
+  const proof = { books, types, responsesFolder: undefined, settleWithinMs: 60_000, isAsked: () => true };
   expect(await proveLedger(proof)).toMatchObject({ ok: true, violations: [] });
   expect(outcomeOf(await tap).type).toBe('Approved');
 });

@@ -7,11 +7,11 @@ import { Disposition, type DispositionId, dispositionName } from '../../../src/p
 import { TransactionType } from '../../../src/payments/model/transaction.ts';
 import type { TapRequest } from '../../../src/payments/ports/switch-ports.ts';
 import { verifyLedger } from '../../../src/tools/ledger/verify-ledger.ts';
-import { Phone, type PhoneAnswer } from '../../../src/tools/phone/phone.ts';
-import { outcomeOf } from '../../support/answers.ts';
+import { Phone, type PhoneResponse } from '../../../src/tools/phone/phone.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { expectSoundStates } from '../../support/invariants.ts';
+import { outcomeOf } from '../../support/responses.ts';
 import type { TestDatabase } from '../../support/test-database.ts';
 import { letAllDoubtsPass } from '../../support/transactions.ts';
 import { Backend } from '../../webhooks/backend.ts';
@@ -30,7 +30,7 @@ export interface CrashSiteOptions {
 /**
  * Longer than any response may take: a tap waits for its switch, and each of its commits for a database at its limits.
  */
-const ANSWERED_WITHIN_MS = 75_000;
+const RESPONSE_WITHIN_MS = 75_000;
 
 /** Between two taps of a phone: without it, six phones keep a processor busy that the gateway needs. */
 const TILL_PAUSE_MS = 100;
@@ -53,7 +53,7 @@ export class CrashSite {
   readonly #receiver: Receiver;
   readonly #submitted: Submitted[] = [];
   /** Every response that was not an outcome. */
-  readonly #problems: PhoneAnswer[] = [];
+  readonly #problems: PhoneResponse[] = [];
   #slowestMs = 0;
 
   private constructor(installation: Installation, receiver: Receiver) {
@@ -97,10 +97,10 @@ export class CrashSite {
         };
         this.#submitted.push(submitted);
         const startedAtMs = performance.now();
-        const answer = await phone.submit(sealed).catch(() => undefined);
+        const response = await phone.submit(sealed).catch(() => undefined);
         this.#slowestMs = Math.max(this.#slowestMs, performance.now() - startedAtMs);
-        if (answer !== undefined && answer.status !== 200) this.#problems.push(answer);
-        if (answer?.status === 200) submitted.reported = outcomeOf(answer).type;
+        if (response !== undefined && response.status !== 200) this.#problems.push(response);
+        if (response?.status === 200) submitted.reported = outcomeOf(response).type;
         return submitted.reported;
       }),
     );
@@ -127,8 +127,8 @@ export class CrashSite {
    * Every tap had a response, or its connection was closed, before its deadline. Every refusal has a reason, and none
    * was a bug.
    */
-  expectTimelyAnswers(): void {
-    expect(this.#slowestMs).toBeLessThan(ANSWERED_WITHIN_MS);
+  expectTimelyResponses(): void {
+    expect(this.#slowestMs).toBeLessThan(RESPONSE_WITHIN_MS);
     const reported = this.#problems.map(({ status, body }) => ({ status, errorCode: (body as Problem).errorCode }));
     const isSound = ({ status, errorCode }: (typeof reported)[number]) => status === 503 || errorCode === 201;
     expect(reported.filter((problem) => !isSound(problem))).toEqual([]);
@@ -173,7 +173,7 @@ export class CrashSite {
   /** After a fault: taps are approved again, all work that it left is done, and nothing is lost. */
   async comesToRest(url: string): Promise<void> {
     await this.untilApproved(url);
-    this.expectTimelyAnswers();
+    this.expectTimelyResponses();
     await expectSoundStates(this.installation.database);
     await this.letClaimsLapse();
     await this.untilQuiet();

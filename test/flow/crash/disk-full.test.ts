@@ -39,7 +39,7 @@ test('a full disk: taps are refused, they are approved again after it is freed, 
     await uncertain;
   });
   await site.untilApproved(gateway.url);
-  site.expectTimelyAnswers();
+  site.expectTimelyResponses();
   await site.letClaimsLapse();
   await site.untilQuiet();
   await site.expectNothingLost(gateway.url);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { ManyDeliveries } from '../../webhooks/many-deliveries.ts';
-import { type Answer, ok, type Receiver, startReceiver } from '../../webhooks/receiver.ts';
+import { ok, type Receiver, type Respond, startReceiver } from '../../webhooks/receiver.ts';
 
 /** As many as a busy machine can deliver to in seconds; `RECEIVERS=10000` tests more. */
 const EACH = Number(process.env.RECEIVERS ?? 2_000) / 2;
@@ -14,7 +14,7 @@ let receiver: Receiver;
 const hanging = new Map<string, number>();
 let mostAtOnce = 0;
 
-const hang: Answer = (response, { path }) => {
+const hang: Respond = (response, { path }) => {
   const count = (hanging.get(path) ?? 0) + 1;
   hanging.set(path, count);
   mostAtOnce = Math.max(mostAtOnce, count);

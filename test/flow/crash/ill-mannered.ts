@@ -7,13 +7,13 @@ import { MUST_NOT_REST } from '../../../src/payments/model/status.ts';
 import { ReversalState, RUNNING_REVERSAL_STATES } from '../../../src/payments/model/transaction.ts';
 import type { Finding } from '../../../src/tools/ledger/books.ts';
 import { verifyLedger } from '../../../src/tools/ledger/verify-ledger.ts';
-import type { Phone, PhoneAnswer } from '../../../src/tools/phone/phone.ts';
+import type { Phone, PhoneResponse } from '../../../src/tools/phone/phone.ts';
 import { seededRandom } from '../../../src/tools/simulator/faults.ts';
 import type { Manners } from '../../../src/tools/simulator/manners/manners.ts';
-import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { refundSale, voidSale } from '../../support/refunds.ts';
+import { outcomeOf } from '../../support/responses.ts';
 import { letAllDoubtsPass } from '../../support/transactions.ts';
 
 const TAPS = 800;
@@ -65,11 +65,11 @@ async function sellAndGiveBack({ phone, headers }: Customer, random: () => numbe
 }
 
 /** Repeats what a gateway without a free connection to its database has refused. */
-async function tapUntilTaken(phone: Phone, amount: string): Promise<PhoneAnswer> {
+async function tapUntilTaken(phone: Phone, amount: string): Promise<PhoneResponse> {
   const merchantReference = randomUUID();
   for (;;) {
-    const answer = await phone.tap({ amount, currency: 'ZAR', merchantReference });
-    if (answer.status !== 503) return answer;
+    const response = await phone.tap({ amount, currency: 'ZAR', merchantReference });
+    if (response.status !== 503) return response;
     await sleep(REPEAT_AFTER_MS);
   }
 }

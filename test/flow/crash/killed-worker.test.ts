@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { GatewayProcess } from '../../support/gateway-process.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { expectSoundStates } from '../../support/invariants.ts';
-import { jobsOf, storedTransactions, untilAnswered, untilStatus } from '../../support/transactions.ts';
+import { outcomeOf } from '../../support/responses.ts';
+import { jobsOf, storedTransactions, untilResponded, untilStatus } from '../../support/transactions.ts';
 
 let installation: Installation;
 beforeAll(async () => {
@@ -19,7 +19,7 @@ describe('a killed worker', () => {
     await untilApproved();
     await killed.kill('SIGKILL');
     const { authorizations } = installation.asked;
-    const answer = installation.phone().tap({ amount: '11.00', currency: 'ZAR' });
+    const response = installation.phone().tap({ amount: '11.00', currency: 'ZAR' });
     const id = await eventually(async () => {
       const [waiting] = (await storedTransactions(database)).filter(({ disposition }) => disposition === null);
       expect(waiting?.status).toBe('ReadyToSubmitToPaymentProcessor');
@@ -29,8 +29,8 @@ describe('a killed worker', () => {
     expect((await jobsOf(database, id)).map(({ queue }) => queue)).toEqual(['authorize', 'overdue']);
     const other = await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
     // Long before the `overdue` job, for which this test does not wait.
-    expect(outcomeOf(await answer)).toMatchObject({ type: 'UnableToGoOnline', errorCode: 210, serviceReference: id });
-    await untilAnswered(database, id);
+    expect(outcomeOf(await response)).toMatchObject({ type: 'UnableToGoOnline', errorCode: 210, serviceReference: id });
+    await untilResponded(database, id);
     expect(installation.asked.authorizations).toBe(authorizations);
     await other.stop();
   });
@@ -39,7 +39,7 @@ describe('a killed worker', () => {
     const { database } = installation;
     const killed = await GatewayProcess.start(installation, 'worker');
     await untilApproved();
-    const answer = installation.phone().tap({ amount: '11.69', currency: 'ZAR' });
+    const response = installation.phone().tap({ amount: '11.69', currency: 'ZAR' });
     const id = await eventually(async () => {
       const [waiting] = (await storedTransactions(database)).filter(({ disposition }) => disposition === null);
       expect(waiting?.status).toBe('SubmittedToPaymentProcessor');
@@ -47,7 +47,7 @@ describe('a killed worker', () => {
     });
     await killed.kill('SIGKILL');
     const other = await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
-    expect(outcomeOf(await answer)).toMatchObject({ type: 'Indeterminate', serviceReference: id });
+    expect(outcomeOf(await response)).toMatchObject({ type: 'Indeterminate', serviceReference: id });
     await untilStatus(database, id, 'RespondedToPhone');
     await other.stop();
   });
@@ -56,7 +56,7 @@ describe('a killed worker', () => {
 /** An api process looks for workers every two seconds. */
 async function untilApproved(): Promise<void> {
   await eventually(async () => {
-    const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
-    expect(answer.type).toBe('Approved');
+    const response = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+    expect(response.type).toBe('Approved');
   });
 }

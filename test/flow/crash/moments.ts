@@ -20,13 +20,13 @@ const MOMENTS: readonly (readonly [FailpointName, string])[] = [
   ['after-submit-commit', 'after that commit, before the bytes'],
   ['after-write', 'when the bytes have left'],
   ['after-response', 'when the response has arrived, before it is committed'],
-  ['after-outcome-commit', 'when the outcome is committed, before the phone has its answer'],
+  ['after-outcome-commit', 'when the outcome is committed, before the phone has its response'],
   ['after-reversal-commit', 'when a reversal is committed as sent, before its bytes'],
   ['after-reversal-write', 'when the bytes of a reversal have left'],
   ['after-reversal-response', 'when a reversal is acknowledged, before that is committed'],
   ['after-reversal-outcome', 'when that is committed, before anything follows from it'],
   ['before-webhook', 'before a webhook is sent'],
-  ['after-webhook', 'when the receiver has answered, before that is committed'],
+  ['after-webhook', 'when the receiver has responded, before that is committed'],
   ['after-overdue-commit', 'when a deadline was decided in its job'],
 ];
 
@@ -82,6 +82,6 @@ export function testMoments(site: () => CrashSite, { doomed, front }: Roles): vo
     ]);
     await site().untilQuiet();
     await site().expectNothingLost(url);
-    site().expectTimelyAnswers();
+    site().expectTimelyResponses();
   });
 }

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
-import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { expectSoundStates } from '../../support/invariants.ts';
+import { outcomeOf } from '../../support/responses.ts';
 import { letDoubtPass } from '../../support/transactions.ts';
 import { startDoomed } from './doomed-gateway.ts';
 
@@ -26,18 +26,18 @@ test('taps of a worker killed while it processes them are reversed on the wire b
   const { database } = installation;
   const killed = (await startDoomed(installation, undefined, 'worker')).process;
   await eventually(async () => {
-    const answer = await installation.phone().tap({ amount: '10.00', currency: 'ZAR' });
-    expect(outcomeOf(answer).type).toBe('Approved');
+    const response = await installation.phone().tap({ amount: '10.00', currency: 'ZAR' });
+    expect(outcomeOf(response).type).toBe('Approved');
   });
   const before = installation.asked.authorizations;
-  const answers = Array.from({ length: TAPS }, () => installation.phone().tap({ amount: '10.69', currency: 'ZAR' }));
+  const responses = Array.from({ length: TAPS }, () => installation.phone().tap({ amount: '10.69', currency: 'ZAR' }));
   await eventually(() => expect(installation.asked.authorizations).toBe(before + TAPS));
   await killed.kill('SIGKILL');
   await expectSoundStates(database);
 
   const { process: other } = await startDoomed(installation, undefined, 'worker');
   const upAtMs = Date.now();
-  for (const answer of await Promise.all(answers)) expect(outcomeOf(answer).type).toBe('Indeterminate');
+  for (const response of await Promise.all(responses)) expect(outcomeOf(response).type).toBe('Indeterminate');
   await eventually(() => expect(installation.ledger.filter(({ state }) => state === 'reversed')).toHaveLength(TAPS));
   const { rows: orphans } = await database.query<{ id: string; rrn: string; deadlineMs: number }>(
     `select id, rrn, (extract(epoch from deadline_at) * 1000)::float8 as "deadlineMs" from transactions where disposition = $1`,

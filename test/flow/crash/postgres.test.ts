@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { problemOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { StartedGateway } from '../../support/installation.ts';
+import { problemOf } from '../../support/responses.ts';
 import { CrashSite } from './crash-site.ts';
 import { OwnPostgres } from './own-postgres.ts';
 
@@ -17,7 +17,8 @@ beforeAll(async () => {
 afterAll(() => site.close());
 
 /**
- * One is answered after half a second, one never, one late: the switch has them when the database becomes unavailable.
+ * One receives a response after half a second, one never, one late: the switch has them when the database becomes
+ * unavailable.
  */
 const UNDER_WAY = ['10.00', '10.10', '10.10', '10.69', '10.68'];
 const FROZEN_MS = 5_000;
@@ -41,7 +42,7 @@ test.each([
   await site.letClaimsLapse();
   await site.untilQuiet();
   await site.expectNothingLost(gateway.url);
-  site.expectTimelyAnswers();
+  site.expectTimelyResponses();
 });
 
 test('Postgres frozen for five seconds: waiting work continues or is refused, and nothing is lost', async () => {
@@ -58,5 +59,5 @@ test('Postgres frozen for five seconds: waiting work continues or is refused, an
   await site.letClaimsLapse();
   await site.untilQuiet();
   await site.expectNothingLost(gateway.url);
-  site.expectTimelyAnswers();
+  site.expectTimelyResponses();
 });

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { GatewayProcess } from '../../support/gateway-process.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { expectInvariants } from '../../support/invariants.ts';
+import { outcomeOf } from '../../support/responses.ts';
 
 /** Two gateway processes behind one port, which are replaced and killed under load. */
 
@@ -70,7 +70,7 @@ function pidsOf(output: string): Map<number, number> {
 
 const linesWith = ({ output }: GatewayProcess, text: string) => output.split(`"msg":"${text}"`).length - 1;
 
-async function answeredByScrape({ url }: GatewayProcess): Promise<number> {
+async function respondedByScrape({ url }: GatewayProcess): Promise<number> {
   const text = await (await fetch(new URL('/metrics', url))).text();
   const counts = text.matchAll(/^http_server_request_duration_seconds_count\{.*mobile".*"200"\} (\d+)$/gm);
   return Array.from(counts, ([, count]) => Number(count)).reduce((sum, count) => sum + count, 0);
@@ -97,7 +97,7 @@ test('SIGHUP replaces every process under load, no tap that was read fails, and 
   expect(new Set(tills.types)).toEqual(new Set(['Approved']));
   const after = pidsOf(group.output);
   for (const [number, pid] of after) expect(pid).not.toBe(before.get(number));
-  expect(await answeredByScrape(group)).toBe(tills.types.length);
+  expect(await respondedByScrape(group)).toBe(tills.types.length);
   await expectInvariants(installation);
 });
 
@@ -105,19 +105,19 @@ test('a process that is killed under load is replaced, and only its own taps in 
   const group = await startTwo();
   const tills = startTills(group);
   await tills.more(50);
-  const counted = await answeredByScrape(group);
+  const counted = await respondedByScrape(group);
   process.kill(pidsOf(group.output).get(1)!, 'SIGKILL');
   await eventually(() => expect(linesWith(group, 'process replaced')).toBe(1));
   await tills.more(50);
   await tills.stop();
   expect(tills.faults.length).toBeLessThanOrEqual(TILLS);
   expect(new Set(tills.types)).toEqual(new Set(['Approved']));
-  expect(await answeredByScrape(group)).toBeGreaterThanOrEqual(counted);
+  expect(await respondedByScrape(group)).toBeGreaterThanOrEqual(counted);
   expect((await fetch(new URL('/readyz', group.url))).status).toBe(200);
   await eventually(() => expectInvariants(installation));
 });
 
-test('SIGTERM under load answers every accepted tap, and ends with exit code 0', async () => {
+test('SIGTERM under load responds to every accepted tap, and ends with exit code 0', async () => {
   const group = await startTwo();
   const before = installation.ledger.length;
   const tills = startTills(group);

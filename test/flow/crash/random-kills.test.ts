@@ -40,7 +40,7 @@ test(
     const gateway = await site.installation.startGateway();
     await site.untilQuiet();
     await site.expectNothingLost(gateway.url);
-    site.expectTimelyAnswers();
+    site.expectTimelyResponses();
   },
   TIMEOUT_MS,
 );

@@ -11,7 +11,7 @@ const MOMENTS: readonly (readonly [FailpointName, string])[] = [
   ['before-refund-commit', 'before a refund is stored'],
   ['after-refund-commit', 'when a refund is stored and its amount reserved, before its bytes'],
   ['after-write', 'when the bytes of a refund have left'],
-  ['after-response', 'when the switch has answered a refund, before that is committed'],
+  ['after-response', 'when the switch has responded to a refund, before that is committed'],
   ['after-outcome-commit', 'when the outcome of a refund is committed'],
   ['before-void-commit', 'before a void is stored'],
   ['after-void-commit', 'when a void is stored, before its bytes'],

@@ -5,7 +5,7 @@ import { eventually } from '../../support/eventually.ts';
 import { GatewayProcess } from '../../support/gateway-process.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../../support/installation.ts';
 import { expectInvariants } from '../../support/invariants.ts';
-import { postTap, type RawAnswer } from '../../support/requests.ts';
+import { postTap, type RawResponse } from '../../support/requests.ts';
 
 let installation: Installation;
 beforeAll(async () => {
@@ -31,12 +31,12 @@ class Balancer {
    * anything. On a busy machine the outcome may be unknown when the response is due (500/201): the phone then repeats
    * its request.
    */
-  async tap(phone: Phone, amount: string): Promise<RawAnswer> {
+  async tap(phone: Phone, amount: string): Promise<RawResponse> {
     const sealed = await phone.seal({ amount, currency: 'ZAR' });
     return eventually(async () => {
       for (const { url } of this.#nodes.toReversed()) {
-        const answer = await postTap(url, phone, sealed).catch(() => undefined);
-        if (answer !== undefined && answer.status !== 503 && !isUnknownYet(answer)) return answer;
+        const response = await postTap(url, phone, sealed).catch(() => undefined);
+        if (response !== undefined && response.status !== 503 && !isUnknownYet(response)) return response;
       }
       throw new Error('No node accepts the tap');
     });
@@ -46,17 +46,17 @@ class Balancer {
 /** Ten tills, each with its next tap as soon as it has a response, until they are stopped. */
 function startTills(balancer: Balancer) {
   let isOn = true;
-  const answers: RawAnswer[] = [];
+  const responses: RawResponse[] = [];
   const tills = Array.from({ length: 10 }, async () => {
     const phone = installation.phone();
-    while (isOn) answers.push(await balancer.tap(phone, '10.00'));
+    while (isOn) responses.push(await balancer.tap(phone, '10.00'));
   });
   return {
-    answers,
-    /** Resolves when that many more were answered. */
+    responses,
+    /** Resolves when that many more received a response. */
     more: (count: number) => {
-      const wanted = answers.length + count;
-      return eventually(() => expect(answers.length).toBeGreaterThanOrEqual(wanted));
+      const wanted = responses.length + count;
+      return eventually(() => expect(responses.length).toBeGreaterThanOrEqual(wanted));
     },
     stop: async () => {
       isOn = false;
@@ -65,10 +65,10 @@ function startTills(balancer: Balancer) {
   };
 }
 
-const isUnknownYet = ({ status, body }: RawAnswer) =>
+const isUnknownYet = ({ status, body }: RawResponse) =>
   status === 500 && (body as { errorCode?: number }).errorCode === 201;
 
-const typeOf = ({ status, body }: RawAnswer) =>
+const typeOf = ({ status, body }: RawResponse) =>
   status === 200
     ? (body as { onlineAuthorizationResponse: OnlineAuthorization }).onlineAuthorizationResponse.type
     : `${status}`;
@@ -94,8 +94,8 @@ describe('api and worker in separate processes', () => {
     }
     await tills.more(30);
     await tills.stop();
-    expect(new Set(tills.answers.map(typeOf))).toEqual(new Set(['Approved']));
-    expect(installation.ledger).toHaveLength(tills.answers.length);
+    expect(new Set(tills.responses.map(typeOf))).toEqual(new Set(['Approved']));
+    expect(installation.ledger).toHaveLength(tills.responses.length);
     await api.stop();
     await worker.stop();
     await expectInvariants(installation);
@@ -114,13 +114,13 @@ describe('api and worker in separate processes', () => {
     const tills = startTills(balancer);
     await tills.more(100);
     const carried = await Promise.all(
-      [doomed, survivor].map(async ({ url }) => (await installation.switchStats(url)).answered),
+      [doomed, survivor].map(async ({ url }) => (await installation.switchStats(url)).responded),
     );
     expect(Math.min(...carried)).toBeGreaterThan(10);
     await doomed.kill('SIGKILL');
     await tills.more(60);
     await tills.stop();
-    const types = tills.answers.map(typeOf);
+    const types = tills.responses.map(typeOf);
     // The other worker decides the taps of the killed one, as uncertain or unsent; nothing else is lost.
     const unlucky = types.filter((type) => type !== 'Approved');
     expect(unlucky.length).toBeLessThanOrEqual(10);

@@ -28,13 +28,13 @@ describe('two gateways', () => {
     const sealed = await installation.phone().seal({ amount: '10.00', currency: 'ZAR' });
     await site.untilApproved(doomed.url);
     const cut = relay.silenceAtCommit();
-    const unanswered = installation
+    const withoutResponse = installation
       .phoneAt(doomed.url)
       .submit(sealed)
       .catch(() => undefined);
     await cut;
     await doomed.kill('SIGKILL');
-    await unanswered;
+    await withoutResponse;
     // Its transaction is open in Postgres: the server does not know of its end.
     await site.tapDuring(survivor.url, PHONES, async () => {
       await eventually(async () => expect(await lockedRows()).toBe(0));

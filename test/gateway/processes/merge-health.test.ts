@@ -16,17 +16,17 @@ test('the worst status of an HSM device counts', () => {
 });
 
 test('counts of a switch are added; of times the greatest counts, and bounds remain', () => {
-  const stats = (answered: number, lastEchoAtMs: number | null) => ({
-    availability: answered > 1 ? 'ready' : 'down',
-    answered,
+  const stats = (responded: number, lastEchoAtMs: number | null) => ({
+    availability: responded > 1 ? 'ready' : 'down',
+    responded,
     lastEchoAtMs,
-    roundTrips: { boundsMs: [1, 2], counts: [answered, 0], sumMs: 5 },
+    roundTrips: { boundsMs: [1, 2], counts: [responded, 0], sumMs: 5 },
     keyExchange: undefined,
   });
   expect(mergeSwitches([{ '1 1': stats(1, null) }, { '1 1': stats(2, 9), '2 1': stats(4, 3) }])).toEqual({
     '1 1': {
       availability: 'ready',
-      answered: 3,
+      responded: 3,
       lastEchoAtMs: 9,
       roundTrips: { boundsMs: [1, 2], counts: [3, 0], sumMs: 10 },
       keyExchange: undefined,

@@ -53,7 +53,7 @@ export function arnOf(name: string): string {
 export class SimulatedService {
   readonly faults: string[] = [];
   readonly calls: string[] = [];
-  /** Errors for the next requests, as the API model names them; `hang` never answers. */
+  /** Errors for the next requests, as the API model names them; `hang` never responds. */
   readonly next: string[] = [];
   readonly keys = new Map<string, ServiceKey & { isEnabled: boolean }>();
   /** An operation that takes effect once without its response: the sender repeats the request. */
@@ -73,7 +73,7 @@ export class SimulatedService {
     for (const key of keys) this.keys.set(key.arn, { ...key, isEnabled: true });
     const named = keys.map(({ arn, bytes, ...key }) => ({ ...key, keyId: arn, bytes: new Secret(bytes) }));
     this.#hsm = new SoftHsm({ environment: 'qa', keys: named });
-    this.#server = createServer((request, response) => void this.#answer(request, response));
+    this.#server = createServer((request, response) => void this.#respond(request, response));
   }
 
   get url(): string {
@@ -89,7 +89,7 @@ export class SimulatedService {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks);

@@ -107,7 +107,7 @@ describe.skipIf(!HAS_SOFT_TOKEN)('a token of SoftHSM', () => {
     );
   });
 
-  test('answers waiting calls in the event loop also while another one waits without it', async () => {
+  test('responds to waiting calls in the event loop also while another one waits without it', async () => {
     const waiting = Array.from({ length: 20 }, () => token.call({ do: 'check' }));
     expect(token.callNow({ do: 'check' }).length).toBeGreaterThan(0);
     expect((await Promise.all(waiting)).length).toBe(20);

@@ -28,7 +28,8 @@ import org.jpos.iso.packager.PostPackager;
  *   key TYPE HEX               from now on messages of this type have a MAC by ANSI X9.19 in DE64, and must have
  *   connect TYPE HOST PORT     connects as a client: the name of the connection
  *   send TYPE NAME FIELDS      sends a message and waits for the response: its fields
- *   listen TYPE PORT           starts a switch. It approves what it receives, and does not answer a sale if DE4 ends with 69
+ *   listen TYPE PORT           starts a switch. It approves what it receives, and does not respond to a sale if DE4
+ *   ends with 69
  *   received PORT              the MTIs that the switch received
  *   time TYPE HEX              nanoseconds to unpack a message and to pack it: the fastest and the median round of each
  */
@@ -45,23 +46,23 @@ public class Peer {
 
   public static void main(String[] args) throws Exception {
     // jPOS prints to the standard output.
-    PrintStream answers = System.out;
+    PrintStream responses = System.out;
     System.setOut(System.err);
     BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line = commands.readLine(); line != null; line = commands.readLine()) {
-      String answer;
+      String response;
       try {
-        answer = "ok\t" + answer(line.split("\t"));
+        response = "ok\t" + respond(line.split("\t"));
       } catch (Throwable fault) {
-        answer = "failed\t" + String.valueOf(fault).replaceAll("\\s+", " ");
+        response = "failed\t" + String.valueOf(fault).replaceAll("\\s+", " ");
       }
-      answers.println(answer);
-      answers.flush();
+      responses.println(response);
+      responses.flush();
     }
     System.exit(0);
   }
 
-  private static String answer(String[] words) throws Exception {
+  private static String respond(String[] words) throws Exception {
     switch (words[0]) {
       case "repack":
         return ISOUtil.hexString(repacked(words[1], words[2]));

@@ -12,7 +12,7 @@ function figuresAfter(seconds: number): ProcessFigures {
   const counts = (each: number) => [0, each * seconds, 0, 0, 0];
   const line = (name: string, slow: number) => ({
     ...{ name, type: 'type-1', availability: 'ready', inFlight: 0, pending: 0, timedOut: 0, late: 0, unmatched: 0 },
-    ...{ reconnects: 0, badMacs: 0, lastEchoAtMs: null, lines: [], answered: 10 * seconds },
+    ...{ reconnects: 0, badMacs: 0, lastEchoAtMs: null, lines: [], responded: 10 * seconds },
     roundTrips: { bounds: BOUNDS, counts: [0, 8 * seconds, 0, slow * seconds, 0] },
   });
   const outcome = (processor: string, disposition: string, each: number) => ({

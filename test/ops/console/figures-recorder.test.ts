@@ -42,7 +42,7 @@ test('the connections of a switch that were opened again count from zero', () =>
   expect(countedBetween(figures(9, 0, 7), figures(9, 0, 2))).toEqual([]);
 });
 
-test('nothing is lost while the database is down, and nothing is stored twice when its answer is lost', async () => {
+test('nothing is lost while the database is down, and nothing is stored twice when its response is lost', async () => {
   const { database } = testDatabase;
   let now = figures(0, 0, 0);
   let fault: 'before' | 'after' | undefined;
@@ -57,7 +57,7 @@ test('nothing is lost while the database is down, and nothing is stored twice wh
         if (name !== 'query' || !lost) return value.bind(target);
         return async (...args: [string]) => {
           const result = await target.query(...args);
-          if (args[0] === 'commit') throw new Error('the answer is lost');
+          if (args[0] === 'commit') throw new Error('the response is lost');
           if (args[0] === 'rollback') throw new Error('as is this one');
           return result;
         };

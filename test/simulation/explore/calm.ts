@@ -31,7 +31,7 @@ export async function comeToRest(execution: Execution, manner: Manner, watcher?:
   if (parked.length > 0) await execution.settle();
   if (execution.isKeyLost) await restWithoutKey(execution, manner, watcher);
   for (let steps = 0; steps < MAX_STEPS; steps++) {
-    if (answerNext(execution, manner, watcher)) await execution.settle();
+    if (respondToNext(execution, manner, watcher)) await execution.settle();
     else if (execution.nextMs() === undefined) return false;
     else await execution.pass(execution.processNamed('A'));
     if (watcher?.isClean(execution)) return true;
@@ -50,7 +50,7 @@ const LONGEST_WITHOUT_KEY_MS = 190_000;
 async function restWithoutKey(execution: Execution, manner: Manner, watcher?: Watcher): Promise<void> {
   const untilMs = execution.time.nowMs + LONGEST_WITHOUT_KEY_MS;
   while (unseen(execution).length > 0 && execution.time.nowMs < untilMs) {
-    if (answerNext(execution, manner, watcher)) await execution.settle();
+    if (respondToNext(execution, manner, watcher)) await execution.settle();
     else if (execution.nextMs() === undefined) break;
     else await execution.pass(execution.processNamed('A'));
   }
@@ -80,8 +80,8 @@ export async function tryRefund(execution: Execution, manner: Manner, watcher?: 
   });
 }
 
-/** A reversal that was received before the calm is no longer answered: its response is lost. */
-function answerNext(execution: Execution, manner: Manner, watcher?: Watcher): boolean {
+/** A reversal that was received before the calm no longer receives a response: it is lost. */
+function respondToNext(execution: Execution, manner: Manner, watcher?: Watcher): boolean {
   const request = execution.requests.find(
     ({ number, kind, isTaken }) => execution.waiting.has(number) && !(kind === 'reversal' && isTaken),
   );

@@ -20,7 +20,7 @@ export interface Case {
   /** The events before, without faults. */
   readonly setUp: readonly string[];
   readonly clients: readonly { readonly action: ClientAction; readonly at: 'A' | 'B' }[];
-  /** Codes with which the switch answers purchases and refunds, and reversals. */
+  /** Codes with which the switch responds to purchases and refunds, and reversals. */
   readonly codes: { readonly request: readonly string[]; readonly reversal: readonly string[] };
   /** The rules of an honest switch: then it determines its responses itself, and `codes` are not used. */
   readonly behaviour?: Behaviour;
@@ -34,7 +34,7 @@ const submit: ClientAction = {
   isPossible: () => true,
   ask: (execution, process) =>
     execution.begin('sale', process, async (deps, task, within) =>
-      within.answerClient(deps, task, await createUseCases(deps).taps.submit(PRINCIPAL, TAP)),
+      within.respondToClient(deps, task, await createUseCases(deps).taps.submit(PRINCIPAL, TAP)),
     ),
 };
 
@@ -43,7 +43,7 @@ const submitAgain: ClientAction = {
   isPossible: (execution) => execution.clientsDone.has(submit.name),
   ask: (execution, process) =>
     execution.begin('sale again', process, async (deps, task, within) =>
-      within.answerClient(deps, task, await createUseCases(deps).taps.submit(PRINCIPAL, TAP)),
+      within.respondToClient(deps, task, await createUseCases(deps).taps.submit(PRINCIPAL, TAP)),
     ),
 };
 
@@ -54,8 +54,8 @@ const enterPin: ClientAction = {
     const { id } = saleOf(execution)!;
     const pin = { ...TAP, pinToken: 'token', pinBlock: '1234567890ABCDEF', ksn: '00000000000000000000' };
     execution.begin('pin', process, async (deps, task, within) => {
-      const answer = await createUseCases(deps).pins.submit(PRINCIPAL, id, pin);
-      if (!isAwaitingPin(answer)) within.answerClient(deps, task, answer);
+      const response = await createUseCases(deps).pins.submit(PRINCIPAL, id, pin);
+      if (!isAwaitingPin(response)) within.respondToClient(deps, task, response);
     });
   },
 };
@@ -81,7 +81,7 @@ export function refundOf(name: string, amount: string, before?: ClientAction): C
       execution.begin(name, process, async (deps, task, within) => {
         const sale = await deps.store.find(saleOf(within)!);
         if (!sale) return;
-        within.answerClient(
+        within.respondToClient(
           deps,
           task,
           await createUseCases(deps).refunds.refund(sale, { amount, refundReference: name }),

@@ -1,5 +1,5 @@
 import { honestChoices } from '../honest/honest-choices.ts';
-import { responseTo } from '../switch/answers.ts';
+import { responseTo } from '../switch/responses.ts';
 import { mayArrive, nameOf, type SentRequest } from '../switch/sent-request.ts';
 import { statementOf } from '../switch/statements.ts';
 import type { Case } from './cases.ts';
@@ -82,12 +82,12 @@ function workOnAndSay(execution: Execution, request: SentRequest): void {
 export function say(execution: Execution, request: SentRequest, code: string): void {
   const statement = statementOf(request, { code }, execution.ledger, execution.time.nowMs);
   const said = execution.statements.push(statement) - 1;
-  execution.tell(`    ${nameOf(request)}, ${statement.stateThen}, is answered ${code} (${statement.meaning})`);
+  execution.tell(`    ${nameOf(request)}, ${statement.stateThen}, is got ${code} (${statement.meaning})`);
   const response = responseTo(request.message, { code })!;
   const waiting = execution.waiting.get(request.number);
   const name = `${code} to request ${request.number}`;
   if (waiting) {
-    // Whether a purchase was answered does not matter while its outcome is not stored: then it is reversed.
+    // Whether a purchase received a response does not matter while its outcome is not stored: then it is reversed.
     if (request.kind === 'reversal') waiting.task.hears(said);
     waiting.end({ response });
   } else takeUnmatched(execution, execution.processNamed(request.processName), { response, said, name });

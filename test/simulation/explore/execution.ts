@@ -38,7 +38,7 @@ export interface ReportedOutcome {
 export interface Waiting {
   readonly task: Task;
   readonly deadlineAtMs: number;
-  readonly end: (answer: { readonly response: 'none' | 'closed' | object }) => void;
+  readonly end: (response: { readonly response: 'none' | 'closed' | object }) => void;
 }
 
 /** One history of a small installation: two processes, a database, a switch. Only the given events happen in it. */
@@ -244,14 +244,14 @@ export class Execution {
   }
 
   /** The client gets its response, unless it has disconnected. */
-  answerClient(deps: TransactionDependencies, task: Task, transaction: Transaction): void {
+  respondToClient(deps: TransactionDependencies, task: Task, transaction: Transaction): void {
     if (task.isGone) return;
-    const isGone = task.recall('answer of the client', () => {
-      const deviates = this.meet('tell', `${task.name}: answer`) !== undefined;
+    const isGone = task.recall('response of the client', () => {
+      const deviates = this.meet('tell', `${task.name}: response`) !== undefined;
       if (!deviates) this.noteTold(transaction);
       return deviates;
     });
-    createUseCases(deps).outcomes.recordAnswer(transaction, !isGone);
+    createUseCases(deps).outcomes.recordResponse(transaction, !isGone);
   }
 
   noteTold({ id: transactionId, attempt, disposition }: Transaction): void {

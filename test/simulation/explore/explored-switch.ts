@@ -4,8 +4,8 @@ import type { TransactionKey } from '../../../src/payments/model/transaction.ts'
 import type {
   SendTiming,
   Switch,
-  SwitchAnswer,
   Switches,
+  SwitchResponse,
   SwitchSlot,
 } from '../../../src/payments/ports/switch-ports.ts';
 import { takenStan } from '../../support/stans.ts';
@@ -14,7 +14,7 @@ import {
   prepareRefund,
   prepareSale,
   readOutcome,
-  readReversalAnswer,
+  readReversalResponse,
   reversalMessage,
 } from '../switch/dialect.ts';
 import type { SentRequest } from '../switch/sent-request.ts';
@@ -86,7 +86,7 @@ function slotOf(execution: Execution, task: Task, connectionId: string): SwitchS
     reverse: (reversal, timing, about) => {
       const message = reversalMessage(reversal);
       const sent = { kind: 'reversal', message, about, reversalAttempt: reversal.attempt } as const;
-      return send(execution, task, { connectionId, timing, ...sent }, readReversalAnswer);
+      return send(execution, task, { connectionId, timing, ...sent }, readReversalResponse);
     },
     complete: () => Promise.reject(new Error('this switch posts automatically')),
     release: () => {},
@@ -108,7 +108,7 @@ async function send<Value>(
   task: Task,
   sending: Sending,
   read: (response: IsoMessage) => Value | undefined,
-): Promise<SwitchAnswer<Value>> {
+): Promise<SwitchResponse<Value>> {
   const { connectionId, timing } = sending;
   const { process } = task;
   if (task.isGone) return never();
@@ -126,23 +126,23 @@ async function send<Value>(
     execution.kill(process);
     return never();
   }
-  return task.later<SwitchAnswer<Value>>('answer', (come) => {
+  return task.later<SwitchResponse<Value>>('response', (come) => {
     const end: Waiting['end'] = ({ response }) => {
       execution.waiting.delete(number);
-      come(answerOf(response, connectionId, read));
+      come(responseOf(response, connectionId, read));
     };
     execution.waiting.set(number, { task, deadlineAtMs: timing.deadlineAtMs, end });
   });
 }
 
-function answerOf<Value>(
+function responseOf<Value>(
   response: Parameters<Waiting['end']>[0]['response'],
   connectionId: string,
   read: (response: IsoMessage) => Value | undefined,
-): SwitchAnswer<Value> {
+): SwitchResponse<Value> {
   if (typeof response === 'string') return { connectionId, kind: 'failed', written: true, reason: response };
   const value = 'mti' in response ? read(response as IsoMessage) : undefined;
-  return value === undefined ? { connectionId, kind: 'garbled' } : { connectionId, kind: 'answered', value };
+  return value === undefined ? { connectionId, kind: 'garbled' } : { connectionId, kind: 'responded', value };
 }
 
 function write(execution: Execution, task: Task, sending: Sending): SentRequest {

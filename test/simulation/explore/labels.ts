@@ -65,7 +65,7 @@ export class Labels {
   }
 
   /** `00 to request 3` */
-  answer(name: string): string {
+  response(name: string): string {
     const number = Number(name.slice(name.lastIndexOf(' ') + 1));
     return `${name.split(' ')[0]} ${this.request(this.#execution.requests[number - 1]!)}`;
   }

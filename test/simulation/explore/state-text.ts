@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
-import { hasAnswer } from '../../../src/payments/model/pin.ts';
+import { hasResponse } from '../../../src/payments/model/pin.ts';
 import { ReversalState, type Transaction, TransactionType } from '../../../src/payments/model/transaction.ts';
 import type { Job, Row, SentRow } from '../memory-rows.ts';
 import { mayArrive } from '../switch/sent-request.ts';
@@ -34,7 +34,7 @@ export function nameExactly(execution: Execution): NamedState {
   return named({ text: wholeText(execution), excuses: [] });
 }
 
-/** Names a state from which nothing but time and answers to what waits will happen. */
+/** Names a state from which nothing but time and responses to what waits will happen. */
 export function nameCalmState(execution: Execution): NamedState {
   if (execution.honest) return nameExactly(execution);
   return named(describeState(execution, true));
@@ -83,9 +83,9 @@ function originalsOf({ name, connectionId, originals }: ExploredProcess): string
 function unreported({ store, reported }: Execution): string[] {
   return [...store.rows.values()].flatMap(({ transaction: { id, attempt, type } }) => {
     if (type === TransactionType.Void) return [];
-    const answers = reported.filter((answer) => answer.transactionId === id && answer.attempt === attempt);
-    const isApproved = answers.some(({ disposition }) => disposition === 'Approved');
-    const isOther = answers.some(({ disposition }) => disposition !== 'Approved' && disposition !== null);
+    const responses = reported.filter((response) => response.transactionId === id && response.attempt === attempt);
+    const isApproved = responses.some(({ disposition }) => disposition === 'Approved');
+    const isOther = responses.some(({ disposition }) => disposition !== 'Approved' && disposition !== null);
     return [
       ...(isApproved ? [] : [`${id} ${attempt} is not said to be approved`]),
       ...(isOther ? [] : [`${id} ${attempt} is not said to be otherwise`]),
@@ -97,22 +97,22 @@ const { overtakingGuardSeconds } = EXPLORED_PROFILE.reversal;
 const CONFIRMED_AFTER_MS = 60_000;
 
 function rowText(row: Row, labels: Labels): string {
-  const { transaction, superseded, answerByMs, deadlineAtMs, late, reversals, usesReview } = row;
+  const { transaction, superseded, respondByMs, deadlineAtMs, late, reversals, usesReview } = row;
   const requests = [transaction, ...superseded];
   if (labels.isAtRest) return [...requests.map((each) => transactionText(each, labels)), usesReview].join(' ');
-  const isOpen = !hasAnswer(transaction);
+  const isOpen = !hasResponse(transaction);
   const isGuarded = isOpen || requests.some(({ responseCode }) => responseCode === null);
   return [
     ...requests.map((each) => transactionText(each, labels)),
     usesReview ? 'uses a review' : '',
-    isOpen ? labels.left(answerByMs) : '',
+    isOpen ? labels.left(respondByMs) : '',
     isGuarded && deadlineAtMs !== null ? labels.until(deadlineAtMs, overtakingGuardSeconds * 1_000) : '',
     ...requests.flatMap((each) => lateTexts(each, late)),
     ...requests.flatMap((each) => attemptTexts(each, reversals, labels)),
   ].join(' ');
 }
 
-/** Late declines matter only as an answer, if there was no other. */
+/** Late declines matter only as a response, if there was no other. */
 function lateTexts({ attempt, responseCode }: Transaction, late: Row['late']): string[] {
   const texts = late.flatMap(({ attempt: of, facts: { kind, responseCode: code, authorizationCode } }) => {
     if (of !== attempt) return [];
@@ -122,24 +122,24 @@ function lateTexts({ attempt, responseCode }: Transaction, late: Row['late']): s
   return [...new Set(texts)].sort();
 }
 
-/** Attempts of a reversal, as far as reversal-answers.ts may still look at them. */
+/** Attempts of a reversal, as far as reversal-responses.ts may still look at them. */
 function attemptTexts(request: Transaction, reversals: Row['reversals'], labels: Labels): string[] {
   const { attempt, reversalState, voidState, disposition } = request;
   const attempts = reversals.filter((each) => each.attempt === attempt);
   const isOfVoid = voidState !== null || disposition === Disposition.Approved;
-  const leftOf = ({ answer, deadlineAtMs }: SentRow) => (answer === null ? labels.left(deadlineAtMs) : '');
+  const leftOf = ({ response, deadlineAtMs }: SentRow) => (response === null ? labels.left(deadlineAtMs) : '');
   const texts = attempts.map((each) => {
-    const { number, answer, counts, confirms, couldOvertake } = each;
+    const { number, response, counts, confirms, couldOvertake } = each;
     const left = leftOf(each);
-    if (isOfVoid) return [attempt, number, answer, counts, confirms, couldOvertake, left].join();
+    if (isOfVoid) return [attempt, number, response, counts, confirms, couldOvertake, left].join();
     // Only a void weighs refusals, and looks at attempts from before a late approval.
     if (!counts || reversalState === ReversalState.acknowledged) return `${attempt} ${left === '0' ? '' : left}`;
-    const weighs = answer === 'refused' || left === '0' ? 'nothing' : answer;
+    const weighs = response === 'refused' || left === '0' ? 'nothing' : response;
     return [attempt, number, weighs, confirms, couldOvertake, left === '0' ? '' : left].join();
   });
   if (reversalState !== ReversalState.confirming) return texts;
   const doubted = attempts.filter(({ counts, confirms }) => counts && !confirms);
-  return [...texts, labels.age(Math.max(...doubted.map(({ answeredAtMs = 0 }) => answeredAtMs)), CONFIRMED_AFTER_MS)];
+  return [...texts, labels.age(Math.max(...doubted.map(({ respondedAtMs = 0 }) => respondedAtMs)), CONFIRMED_AFTER_MS)];
 }
 
 function jobText({ request: { queue, data }, startAtMs, heldUntilMs }: Job, labels: Labels): string {
@@ -164,5 +164,5 @@ function requestTexts(execution: Execution, labels: Labels, isCalm: boolean): st
 }
 
 function unmatchedText({ process, name, atMs, looks }: UnmatchedInTransit, labels: Labels): string {
-  return [process, labels.answer(name), labels.left(atMs), looks].join(' ');
+  return [process, labels.response(name), labels.left(atMs), looks].join(' ');
 }

@@ -37,10 +37,10 @@ export function seenStatements(execution: Execution, labels: Labels): SeenStatem
     const label = labels.request(requests[number - 1]!);
     const moments = ['ever', ...refundsMs.flatMap((ms, index) => (atMs <= ms ? [index] : []))];
     for (const moment of moments) {
-      if (!isUnheard) excuses.add(`${label} answered ${moment}`);
+      if (!isUnheard) excuses.add(`${label} got ${moment}`);
       if (REFUSES.includes(meaning)) excuses.add(`${transactionId} refuses ${moment}`);
     }
-    excuses.add(`${label} answered`);
+    excuses.add(`${label} got a response`);
     if (ACKNOWLEDGES.includes(meaning)) {
       excuses.add(`${transactionId} acknowledged`);
       if (!known.has(transactionId)) excuses.add(`${transactionId} acknowledged before its approval`);

@@ -14,7 +14,7 @@ import { textOf } from './whole-text.ts';
 export type Use = (deps: TransactionDependencies, task: Task, execution: Execution) => Promise<void>;
 
 /** Commits that store a response of the switch. */
-const STORES_ANSWERS: readonly string[] = ['stepReversal', 'recordLate', 'decision'];
+const STORES_RESPONSES: readonly string[] = ['stepReversal', 'recordLate', 'decision'];
 
 /** No use case compares with a moment that is longer ago: after that every age is equal. */
 const LONGEST_WAIT_MS = 31_000;
@@ -130,7 +130,7 @@ export class Task implements Effects {
 
   #store<T>(what: string, write: () => T): T {
     const result = write();
-    if (STORES_ANSWERS.includes(what)) {
+    if (STORES_RESPONSES.includes(what)) {
       const { statements, time } = this.#execution;
       for (const index of this.#heard) hear(statements[index]!, time.nowMs);
     }
@@ -167,7 +167,7 @@ export class Task implements Effects {
 
 /** Times matter where something was waited for: everything else happens at once. */
 function entryText({ what, result, atMs }: Entry, labels: Labels): string {
-  const isWaitedFor = what === 'answer' || what.endsWith('?');
+  const isWaitedFor = what === 'response' || what.endsWith('?');
   const isTransaction = typeof result === 'object' && result !== null && 'reversalState' in result;
   const text = isTransaction ? transactionText(result as Transaction, labels) : labels.text(result);
   return `${what} ${isWaitedFor ? labels.age(atMs, LONGEST_WAIT_MS) : ''} ${text}`;

@@ -34,7 +34,7 @@ export function takeUnmatched(
   lookUp(execution, { atMs: execution.time.nowMs, process, generation, name, response, said, looks: 0 });
 }
 
-/** Looks up whether a response answers a request that it may still change; otherwise it is looked up again. */
+/** Looks up whether a response belongs to a request that it may still change; otherwise it is looked up again. */
 export function lookUp(execution: Execution, unmatched: UnmatchedInTransit): void {
   const process = execution.processNamed(unmatched.process);
   const unknown = unmatchedOf(unmatched.response);
@@ -69,7 +69,7 @@ function isInert(execution: Execution, { about, transactionId, number, meaning }
   if (!request) return false;
   const isDecline = DECLINES.includes(meaning);
   const isApproved = request.disposition === Disposition.Approved;
-  // Of a request that was answered, a late decline contradicts an approval, and else changes nothing.
+  // Of a request that received a response, a late decline contradicts an approval, and else changes nothing.
   if (isDecline && request.responseCode !== null && !isApproved) return true;
   // What is approved can be reversed by a void only.
   const isSettled = isApproved && !isDecline && request.reversalState === ReversalState.none;

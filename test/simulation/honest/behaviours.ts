@@ -6,7 +6,7 @@ export type OriginalKey = 'DE90 and DE41' | 'DE90' | 'DE37' | '127.11' | 'DE11 a
 
 /**
  * The rules of an honest switch: it never lies, and nothing in its rules comes from the gateway. It takes every message
- * at its word, and answers what is in its books.
+ * at its word, and responds according to its books.
  */
 export interface Behaviour {
   readonly name: string;
@@ -25,7 +25,7 @@ export interface Behaviour {
   readonly reversesRefunds: boolean;
   /** The network may deliver a request twice. */
   readonly doubles?: boolean;
-  /** Codes with which it may answer what it has booked: something else of its work has failed. */
+  /** Codes with which it may respond to what it has booked: something else of its work has failed. */
   readonly troubles?: readonly string[];
   /** It may approve for the issuer, which declines later: then nothing stands, and a second response says so. */
   readonly standsIn?: boolean;

@@ -24,7 +24,7 @@ function submit(name: string, principal: Principal, request: TapRequest): Client
     isPossible: () => true,
     ask: (execution, process) =>
       execution.begin(name, process, async (deps, task, within) =>
-        within.answerClient(deps, task, await createUseCases(deps).taps.submit(principal, request)),
+        within.respondToClient(deps, task, await createUseCases(deps).taps.submit(principal, request)),
       ),
   };
 }
@@ -39,7 +39,7 @@ function payLink(name: string, isPossible: ClientAction['isPossible'] = () => tr
       execution.begin(name, process, async (deps, task, within) => {
         const { merchantReference } = await openLink(deps.links, claims, LINK);
         const principal = { ...PRINCIPAL, consumerId: LINK };
-        within.answerClient(
+        within.respondToClient(
           deps,
           task,
           await createUseCases(deps).taps.submit(principal, tapOf(name, merchantReference, name)),
@@ -82,7 +82,7 @@ function askRefund(execution: Execution, process: Process, { acquirerId, id }: T
   execution.begin(reference, process, async (deps, task, within) => {
     const sale = await deps.store.find({ acquirerId, id });
     if (!sale) return;
-    within.answerClient(
+    within.respondToClient(
       deps,
       task,
       await createUseCases(deps).refunds.refund(sale, { amount: WHOLE, refundReference: reference }),

@@ -42,7 +42,7 @@ function arrivals(execution: Execution, honest: HonestSwitch, request: SentReque
     },
     { word: `request ${number} ${how}`, happen: (within) => void arrive(within, number) },
     ...inTrouble.map((code): Choice => {
-      const word = `request ${number} ${how}, is booked, and answered ${code}`;
+      const word = `request ${number} ${how}, is booked, and got ${code}`;
       return { word, happen: (within) => respond(within, arrive(within, number, code)) };
     }),
   ];
@@ -87,9 +87,9 @@ export function respond(execution: Execution, receipt: Receipt): void {
   };
   const said = execution.statements.push(statement) - 1;
   if (entry !== undefined) execution.honest!.deliveries.push({ statement: said, entry });
-  const answer = { responseCode: code, amountMinor: undefined, authorizationCode };
-  const response: IsoMessage = { ...type1.simulate(request.message as Type1Message, answer) };
-  execution.tell(`    ${nameOf(request)} is answered ${code} ${authorizationCode ?? ''}`);
+  const content = { responseCode: code, amountMinor: undefined, authorizationCode };
+  const response: IsoMessage = { ...type1.simulate(request.message as Type1Message, content) };
+  execution.tell(`    ${nameOf(request)} is got ${code} ${authorizationCode ?? ''}`);
   const waiting = execution.waiting.get(number);
   if (waiting) {
     waiting.task.hears(said);

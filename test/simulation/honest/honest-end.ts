@@ -44,7 +44,7 @@ async function comeToRest(execution: Execution, watcher?: Watcher): Promise<bool
   for (const { go } of parked) go();
   if (parked.length > 0) await execution.settle();
   for (let steps = 0; steps < MAX_STEPS; steps++) {
-    if (answerNext(execution)) await execution.settle();
+    if (respondToNext(execution)) await execution.settle();
     else if (execution.nextMs() === undefined) return false;
     else await execution.pass(execution.processNamed('A'));
     if (watcher?.isClean(execution)) return true;
@@ -53,7 +53,7 @@ async function comeToRest(execution: Execution, watcher?: Watcher): Promise<bool
   return false;
 }
 
-function answerNext(execution: Execution): boolean {
+function respondToNext(execution: Execution): boolean {
   const { requests, time } = execution;
   const next = requests.find((each) => execution.waiting.has(each.number) && mayArrive(each, requests, time.nowMs));
   if (!next) return false;

@@ -70,7 +70,7 @@ export class HonestSwitch {
     return this.receipts.filter((receipt) => receipt.request === request);
   }
 
-  /** Carries out a message according to its rules. @param trouble the code with which it answers all the same */
+  /** Carries out a message according to its rules. @param trouble the code with which it responds all the same */
   receive(message: IsoMessage, request: number, trouble?: string): Receipt {
     const done = this.#duplicateReply(message) ?? this.#carryOut(message, request);
     const reply = trouble === undefined ? done : { code: trouble, entry: done.entry };

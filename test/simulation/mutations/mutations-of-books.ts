@@ -48,7 +48,7 @@ export const MUTATIONS_OF_BOOKS: readonly Mutation[] = [
     file: 'src/kits/processor-kit/response-codes.ts',
     before: "  ...['58', '59',",
     after: "  ...['06', '58', '59',",
-    meaning: 'a sale that the switch has booked, and answered 06, is Declined and not reversed',
+    meaning: 'a sale that the switch has booked, with 06 in its response, is Declined and not reversed',
     hunt: { by: 'exploration', cases: ['one sale, trouble'], depth: 2 },
   },
   {

@@ -7,7 +7,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   {
     name: 'no response counts as unsent',
     file: 'src/payments/taps/authorize.ts',
-    before: "return { kind: answer.written ? 'unanswered' : 'unsent' };",
+    before: "return { kind: response.written ? 'noResponse' : 'unsent' };",
     after: "return { kind: 'unsent' };",
     meaning: 'a written request without a response is reported as never sent, and not reversed',
     hunt: SALE,
@@ -15,7 +15,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   {
     name: 'a crash counts as unsent',
     file: 'src/payments/reversals/overdue.ts',
-    before: "kind: wasSubmitted ? 'unanswered' : 'unsent'",
+    before: "kind: wasSubmitted ? 'noResponse' : 'unsent'",
     after: "kind: wasSubmitted ? 'unsent' : 'unsent'",
     meaning: 'a request that a process had sent before it died is reported as never sent, and not reversed',
     hunt: SALE,
@@ -64,8 +64,8 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   {
     name: 'an uncertain refund may be sent again',
     file: 'src/payments/taps/authorize.ts',
-    before: "  if (answer.kind === 'failed' && !answer.written) {\n      const next",
-    after: "  if (answer.kind === 'failed') {\n      const next",
+    before: "  if (response.kind === 'failed' && !response.written) {\n      const next",
+    after: "  if (response.kind === 'failed') {\n      const next",
     meaning: 'a written request without a response is also sent to the next processor',
     hunt: { by: 'histories', count: 50_000 },
   },

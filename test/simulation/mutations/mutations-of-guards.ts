@@ -23,8 +23,8 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
   {
     name: 'submissions have no deadline',
     file: 'src/store/transactions/commit-decisions.ts',
-    before: `and t.answer_by >= clock_timestamp() + x."deadlineSeconds" * interval '1 s'`,
-    after: 'and t.answer_by is not null',
+    before: `and t.respond_by >= clock_timestamp() + x."deadlineSeconds" * interval '1 s'`,
+    after: 'and t.respond_by is not null',
     meaning: 'a tap is submitted although no client waits for it any longer',
     hunt: COMPARISON,
   },
@@ -32,8 +32,8 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     name: 'a decided tap is submitted',
     file: 'src/store/transactions/commit-decisions.ts',
     before: `    and t.disposition is null and t.pin_state <> \${PinState.awaiting}
-    and t.answer_by`,
-    after: '    and t.answer_by',
+    and t.respond_by`,
+    after: '    and t.respond_by',
     meaning: 'bytes are sent for a tap that was reported as failed',
     hunt: COMPARISON,
   },
@@ -156,7 +156,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     before: ` and not (\${SHARES_STAN})`,
     after: '',
     meaning:
-      'a response without DE7 acknowledges a reversal with the STAN of the sale, although it may answer the sale',
+      'a response without DE7 acknowledges a reversal with the STAN of the sale, although it may belong to the sale',
     hunt: COMPARISON,
   },
   {

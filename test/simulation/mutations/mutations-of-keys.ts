@@ -81,8 +81,8 @@ export const MUTATIONS_OF_KEYS: readonly Mutation[] = [
   {
     name: 'a response on a lost connection has arrived',
     file: KEY_EXCHANGE,
-    before: 'last.atMs < ANSWER_SETTLED_MS;',
-    after: 'last.atMs < -ANSWER_SETTLED_MS;',
+    before: 'last.atMs < RESPONSE_SETTLED_MS;',
+    after: 'last.atMs < -RESPONSE_SETTLED_MS;',
     meaning: 'the switch does not know that the gateway has its key, and no other one is requested',
     hunt: KEYS,
   },

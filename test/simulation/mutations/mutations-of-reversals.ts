@@ -10,19 +10,19 @@ const HISTORIES = { by: 'histories', count: 100_000 } as const;
 export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   {
     name: 'a refusal is final',
-    file: 'src/payments/decisions/reversal-answers.ts',
+    file: 'src/payments/decisions/reversal-responses.ts',
     before: 'if (attempts.length === transaction.reversalAttempt && attempts.every(isRefused)) {',
     after: 'if (attempts.length > 0) {',
-    meaning: 'two refusals end a void although an earlier attempt has no answer: the sale may be refunded twice',
+    meaning: 'two refusals end a void although an earlier attempt has no response: the sale may be refunded twice',
     hunt: VOID,
   },
   {
     name: 'one refusal is enough',
-    file: 'src/payments/decisions/reversal-answers.ts',
+    file: 'src/payments/decisions/reversal-responses.ts',
     before: 'lastTwo.length < 2 || !lastTwo.every(',
     after: '!lastTwo.slice(-1).every(',
     meaning: 'one refusal ends a void or sends it to review: a switch that accepts the next attempt does not get it',
-    hunt: { by: 'test', file: 'test/transactions/decisions/reversal-answers.test.ts' },
+    hunt: { by: 'test', file: 'test/transactions/decisions/reversal-responses.test.ts' },
   },
   {
     name: 'a fault code refuses',
@@ -34,18 +34,18 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'only the last attempt is acknowledged',
-    file: 'src/payments/decisions/reversal-answers.ts',
+    file: 'src/payments/decisions/reversal-responses.ts',
     before: '  if (!attempt || (',
     after: '  if (attempt !== facts.attempts.at(-1) || (',
     meaning: 'the acknowledgement of an earlier attempt is dropped after a repeat was sent',
     hunt: VOID,
   },
   {
-    name: 'late answers to reversals are dropped',
+    name: 'late responses to reversals are dropped',
     file: 'src/payments/reversals/late-response.ts',
     before: "          const key = reversals[ofReversals.indexOf(unmatched)];\n          if (!key) return 'unknown';",
     after:
-      "          const key = reversals[ofReversals.indexOf(unmatched)];\n          if (!key || unmatched.answer) return 'unknown';",
+      "          const key = reversals[ofReversals.indexOf(unmatched)];\n          if (!key || unmatched.response) return 'unknown';",
     meaning: '0410 and 0430 after the deadline of their attempt never count',
     hunt: VOID,
   },
@@ -76,7 +76,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   {
     name: 'a doubled approval re-arms',
     file: 'src/payments/reversals/late-response.ts',
-    before: "    if (isAcceptedAnswer(request, late)) return 'duplicate';\n",
+    before: "    if (isAcceptedResponse(request, late)) return 'duplicate';\n",
     after: '',
     meaning: 'a repeated approval of a sale cancels the acknowledgement of its void',
     hunt: { by: 'exploration', cases: ['refunds and a void, plain'], depth: 3 },
@@ -99,7 +99,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: '94 acknowledges always',
-    file: 'src/payments/decisions/reversal-answers.ts',
+    file: 'src/payments/decisions/reversal-responses.ts',
     before: "  if (attempt.stan === transaction.stan) return 'duplicate';\n",
     after: "  return 'acknowledged';\n",
     meaning: '"duplicate" of a first attempt, or of refused ones, makes a reversal acknowledged',
@@ -107,7 +107,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: '94 may name the sale',
-    file: 'src/payments/decisions/reversal-answers.ts',
+    file: 'src/payments/decisions/reversal-responses.ts',
     before: "  if (attempt.stan === transaction.stan) return 'duplicate';\n",
     after: '',
     meaning: '"duplicate" of a repeat acknowledges a reversal, although it has the STAN of its sale, which is booked',
@@ -115,7 +115,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'not found is not repeated',
-    file: 'src/payments/decisions/reversal-answers.ts',
+    file: 'src/payments/decisions/reversal-responses.ts',
     before: "  const isDoubtful = meaning === 'unableToLocate' || attempt.couldOvertake;",
     after: '  const isDoubtful = attempt.couldOvertake;',
     meaning: 'an original that arrives after its reversal remains booked',
@@ -134,12 +134,12 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     file: 'src/payments/decisions/reversal-steps.ts',
     before: 'Math.max(delayBefore(number + 1, reversal), deadlineSeconds + REPEAT_AFTER_DEADLINE_SECONDS)',
     after: 'delayBefore(number + 1, reversal) - deadlineSeconds + REPEAT_AFTER_DEADLINE_SECONDS',
-    meaning: 'a repeat is sent while the previous attempt may still be answered',
+    meaning: 'a repeat is sent while the previous attempt may still receive a response',
     hunt: { by: 'test', file: 'test/transactions/decisions/reversal-steps.test.ts' },
   },
   {
     name: 'a lost key needs no review',
-    file: 'src/payments/reversals/record-reversal-answer.ts',
+    file: 'src/payments/reversals/record-reversal-response.ts',
     before: '  const step = sealFault\n',
     after: '  const step = !sealFault\n',
     meaning: 'a reversal that cannot be built, because the key of its card is missing, is never flagged',
@@ -171,7 +171,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'the row of a void is not updated',
-    file: 'src/payments/reversals/record-reversal-answer.ts',
+    file: 'src/payments/reversals/record-reversal-response.ts',
     before: '  if (!row) return step;',
     after: '  if (row) return step;',
     meaning: 'the row of a void never ends',
@@ -179,7 +179,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'no webhook for Voided',
-    file: 'src/payments/reversals/record-reversal-answer.ts',
+    file: 'src/payments/reversals/record-reversal-response.ts',
     before: '  if (to.disposition === transaction.disposition) return step;',
     after: '  if (to.disposition !== null) return step;',
     meaning: 'no webhook reports that a transaction was voided',

@@ -23,9 +23,9 @@ afterAll(() => testDatabase.drop());
 
 const KINDS = [
   ['the gateway begins, one worker', 'us', 1, 'byAnnouncement', OVERLAP_MS],
-  ['the gateway begins, two workers', 'us', 2, 'byAnswer', OVERLAP_MS],
+  ['the gateway begins, two workers', 'us', 2, 'byResponse', OVERLAP_MS],
   ['the switch begins, two workers', 'switch', 2, 'byAnnouncement', OVERLAP_MS],
-  ['the switch begins, two workers, the last response counts', 'switch', 2, 'byAnswer', OVERLAP_MS],
+  ['the switch begins, two workers, the last response counts', 'switch', 2, 'byResponse', OVERLAP_MS],
   ['the switch begins, and drops a PIN key at once, one worker', 'switch', 1, 'byAnnouncement', 0],
 ] as const;
 

@@ -56,7 +56,7 @@ function postgresWrites(): Writes {
     expirePin: (write) => store.expirePin(write),
     stepReversal: (write) => store.stepReversal(write),
     recordLate: (write) => store.recordLate(write),
-    recordAnswer: (write) => store.recordOverdueAnswer(write),
+    recordResponse: (write) => store.recordOverdueResponse(write),
     reserve: (write) => refunds.reserve(write),
     startVoid: (write) => refunds.startVoid(write),
     acknowledge: (write) => refunds.acknowledge(write),
@@ -74,7 +74,7 @@ function memoryWrites(store: MemoryStore): Writes {
     expirePin: async (write) => store.expirePin(write),
     stepReversal: async (write) => store.stepReversal(write),
     recordLate: async (write) => store.recordLate(write),
-    recordAnswer: async (write) => store.recordAnswer(write),
+    recordResponse: async (write) => store.recordResponse(write),
     reserve: async (write) => refunds.reserve(write),
     startVoid: async (write) => refunds.startVoid(write),
     acknowledge: async (write) => refunds.acknowledge(write),
@@ -83,7 +83,7 @@ function memoryWrites(store: MemoryStore): Writes {
 
 /** The database's clock cannot be set, so all stored times are moved back. */
 async function letTimePass(steps: number): Promise<void> {
-  const columns = ['answer_by', 'deadline_at', 'pin_expires_at'];
+  const columns = ['respond_by', 'deadline_at', 'pin_expires_at'];
   const earlier = columns.map((column) => `${column} = ${column} - $1 * interval '1 s'`).join(', ');
   await testDatabase.database.query(`update transactions set ${earlier}`, [steps * STEP_SECONDS]);
 }
@@ -93,7 +93,7 @@ const COMPARED = `select id, attempt, status, disposition, pin_state as "pinStat
   refunded_minor::int as "refundedMinor", void_state as "voidState", overdue_job as "overdueJob"
   from transactions where id = any($1) order by id`;
 
-const REVERSALS = `select transaction_id as id, attempt, number, stan, counts, answer, (extract(epoch from sent_at) * 1000)::float8 as "sentAtMs"
+const REVERSALS = `select transaction_id as id, attempt, number, stan, counts, response, (extract(epoch from sent_at) * 1000)::float8 as "sentAtMs"
   from reversal_attempts where transaction_id = any($1) order by transaction_id, attempt, sent_at`;
 
 const SUPERSEDED = `select transaction_id as id, attempt, reversal_state as "reversalState", reversal_attempt as "reversalAttempt"
@@ -126,8 +126,8 @@ function mirrored(store: MemoryStore, ids: readonly string[]): unknown {
   const reversals = [...store.rows].flatMap(([id, row]) =>
     ids.includes(id)
       ? row.reversals
-          .map(({ attempt, number, stan, counts, answer, sentAtMs }) => ({
-            ...{ id, attempt, number, stan, counts, answer, sentAtMs },
+          .map(({ attempt, number, stan, counts, response, sentAtMs }) => ({
+            ...{ id, attempt, number, stan, counts, response, sentAtMs },
           }))
           .sort((a, b) => a.attempt - b.attempt || a.sentAtMs - b.sentAtMs)
       : [],
@@ -151,8 +151,8 @@ async function findMeant(memory: MemoryStore, id: string, random: Random) {
     found.map((each) => each && { id: each.id, attempt: each.attempt });
   return {
     responses,
-    inMemory: [memory.findReversals(responses), asKeys(memory.findAnswered(responses))],
-    onPostgres: [await store.findReversals(responses), asKeys(await store.findAnswered(responses))],
+    inMemory: [memory.findReversals(responses), asKeys(memory.findRequestsOfResponses(responses))],
+    onPostgres: [await store.findReversals(responses), asKeys(await store.findRequestsOfResponses(responses))],
   };
 }
 
@@ -195,7 +195,7 @@ test(
       const { name, on } = earlier ? writes.ofSuperseded(earlier) : writes.next(looked);
       const [expected, actual] = [await on(onPostgres), await on(inMemory)];
       const where = `write ${n}, ${name}: replay it with MIRROR_SEED=${SEED}`;
-      if (name !== 'recordAnswer') expect(actual, where).toBe(expected);
+      if (name !== 'recordResponse') expect(actual, where).toBe(expected);
       const touched = [...memory.rows.values()]
         .map(({ transaction }) => transaction)
         .filter(({ id, originalId }) => [id, originalId].includes(looked.id) || id === looked.originalId);
@@ -208,7 +208,7 @@ test(
       reported(name, expected);
     }
     for (const [name, said] of verdicts) {
-      if (name !== 'recordAnswer') expect([...said], `${name} said but one thing`).not.toHaveLength(1);
+      if (name !== 'recordResponse') expect([...said], `${name} said but one thing`).not.toHaveLength(1);
     }
     expect(verdicts.size).toBe(Object.keys(inMemory).length);
   },

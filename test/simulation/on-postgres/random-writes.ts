@@ -1,7 +1,7 @@
 import { stampAfter } from '../../../src/payments/decisions/attempt-times.ts';
 import { decideOutcome, type SwitchEvent } from '../../../src/payments/decisions/decide-outcome.ts';
 import { expirePinStep, pinEntries, submitPinStep } from '../../../src/payments/decisions/pin-step.ts';
-import { answeredStep } from '../../../src/payments/decisions/reversal-answers.ts';
+import { stepOfResponse } from '../../../src/payments/decisions/reversal-responses.ts';
 import { sentStep, unsentStep } from '../../../src/payments/decisions/reversal-steps.ts';
 import type { LateFacts } from '../../../src/payments/model/decision.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
@@ -32,14 +32,14 @@ import { PROFILE } from '../simulated-tenant.ts';
 export const STEP_SECONDS = 1_000;
 const DEADLINE_SECONDS = 2.5 * STEP_SECONDS;
 /** Minus a deadline, it is not a whole number of steps either. */
-const ANSWER_SECONDS = 6.25 * STEP_SECONDS;
+const RESPONSE_SECONDS = 6.25 * STEP_SECONDS;
 const PIN_SECONDS = 1.5 * STEP_SECONDS;
 
 /** The writes that both stores execute. */
 export type Writes = Pick<
   TransactionStore,
   'insert' | 'retry' | 'submit' | 'recordDecision' | 'submitPin' | 'expirePin' | 'stepReversal' | 'recordLate'
-> & { recordAnswer: TransactionStore['recordOverdueAnswer'] } & Pick<
+> & { recordResponse: TransactionStore['recordOverdueResponse'] } & Pick<
     RefundStore,
     'reserve' | 'startVoid' | 'acknowledge'
   >;
@@ -82,7 +82,7 @@ export class RandomWrites {
   /** @param seen a version of a row */
   next(seen: Transaction): RandomWrite {
     const any = [
-      ...[this.#settle, this.#submit, this.#retry, this.#submitPin, this.#expirePin, this.#answer, this.#acknowledge],
+      ...[this.#settle, this.#submit, this.#retry, this.#submitPin, this.#expirePin, this.#response, this.#acknowledge],
       ...[this.#reverse, this.#late, this.#refund, this.#void, this.#repeatReference],
     ];
     // Half of them match the version, so that rows make progress.
@@ -102,7 +102,7 @@ export class RandomWrites {
     if (disposition === Disposition.Declined) return [this.#late];
     if (disposition === Disposition.Approved) return [this.#refund, this.#void, this.#acknowledge];
     const reachedNone = disposition === Disposition.UnableToGoOnline;
-    if (reachedNone) return status === Status.ReadyToSubmitToPaymentProcessor ? [this.#answer] : [this.#retry];
+    if (reachedNone) return status === Status.ReadyToSubmitToPaymentProcessor ? [this.#response] : [this.#retry];
     return [this.#settle, this.#submit];
   }
 
@@ -127,7 +127,7 @@ export class RandomWrites {
       transaction: { ...transaction, overdueJob },
       auditEntries: [],
       enqueue: [{ queue: 'overdue', id: overdueJob, data: { acquirerId, id, attempt }, startAfterSeconds: 1 }],
-      answerBySeconds: ANSWER_SECONDS,
+      respondBySeconds: RESPONSE_SECONDS,
       pinSeconds,
       handover: null,
     };
@@ -136,15 +136,15 @@ export class RandomWrites {
   #settle(seen: Transaction): RandomWrite {
     const pinWait = { job: this.#newId(), seconds: PIN_SECONDS };
     const outcome = { cardTags: [], responseCode: '00', approvedMinor: 1_000, authorizationCode: '123456' };
-    const answered = { kind: 'answered', providerFields: {}, pinWait } as const;
-    const wrongPin: SwitchEvent = { ...answered, outcome: { ...outcome, kind: 'pinRequired', responseCode: '55' } };
+    const responded = { kind: 'responded', providerFields: {}, pinWait } as const;
+    const wrongPin: SwitchEvent = { ...responded, outcome: { ...outcome, kind: 'pinRequired', responseCode: '55' } };
     const event = this.#pick<SwitchEvent>([
-      { ...answered, outcome: { ...outcome, kind: 'approved' } },
-      { ...answered, outcome: { ...outcome, kind: 'approved' } },
-      { ...answered, outcome: { ...outcome, kind: 'declined', responseCode: '51' } },
-      { ...answered, outcome: { ...outcome, kind: 'pinRequired', responseCode: '65' } },
+      { ...responded, outcome: { ...outcome, kind: 'approved' } },
+      { ...responded, outcome: { ...outcome, kind: 'approved' } },
+      { ...responded, outcome: { ...outcome, kind: 'declined', responseCode: '51' } },
+      { ...responded, outcome: { ...outcome, kind: 'pinRequired', responseCode: '65' } },
       wrongPin,
-      { kind: 'unanswered' },
+      { kind: 'noResponse' },
       UNSENT,
       // PINs are wrong again, and attempts with a PIN fail before anything is sent, often enough to reach the states
       // after that.
@@ -215,21 +215,21 @@ export class RandomWrites {
     return { name: 'expirePin', on: (store) => store.expirePin(write) };
   }
 
-  #answer(seen: Transaction): RandomWrite {
+  #response(seen: Transaction): RandomWrite {
     const status = this.#pick<StatusId>([Status.RespondedToPhone, Status.FailedToRespondToPhone]);
-    return { name: 'recordAnswer', on: (store) => store.recordAnswer(this.#answerOf(seen, status)) };
+    return { name: 'recordResponse', on: (store) => store.recordResponse(this.#responseOf(seen, status)) };
   }
 
   #acknowledge(seen: Transaction): RandomWrite {
-    const record = this.#answerOf(seen, Status.AcknowledgedByPhone);
+    const record = this.#responseOf(seen, Status.AcknowledgedByPhone);
     return { name: 'acknowledge', on: (store) => store.acknowledge(record) };
   }
 
-  #answerOf({ acquirerId, id, attempt, status: fromStatus, overdueJob }: Transaction, status: StatusId) {
+  #responseOf({ acquirerId, id, attempt, status: fromStatus, overdueJob }: Transaction, status: StatusId) {
     return { acquirerId, id, attempt, fromStatus, status, auditEntries: [], overdueJob };
   }
 
-  /** An attempt that was sent, undone, or answered, decided from a version of the reversal. */
+  /** An attempt that was sent, undone, or has its response, decided from a version of the reversal. */
   #reverse(seen: Transaction): RandomWrite {
     if (seen.reversalState === ReversalState.none) return this.#settle(seen);
     const { attempts } = this.#look.factsOf(seen);
@@ -251,15 +251,15 @@ export class RandomWrites {
     const before = { ...seen, reversalAttempt: Math.max(seen.reversalAttempt - 1, 0) };
     const steps: ReversalStep[] = [sentStep(seen, attempt, known, PROFILE)];
     if (last) steps.push(unsentStep(before, seen, { ...last, nowMs: this.#nowMs() }, 5, PROFILE.reversal));
-    for (const answer of ['acknowledged', 'acknowledged', 'refused', 'unableToLocate', 'undecided'] as const) {
-      const answered = this.#pick(attempts.length > 0 ? attempts : [undefined]);
-      if (!answered) continue;
+    for (const response of ['acknowledged', 'acknowledged', 'refused', 'unableToLocate', 'undecided'] as const) {
+      const responded = this.#pick(attempts.length > 0 ? attempts : [undefined]);
+      if (!responded) continue;
       const facts = { attempts, wasApprovedLate: false };
-      const step = answeredStep({
+      const step = stepOfResponse({
         transaction: seen,
         facts,
-        sentAtMs: answered.sentAtMs,
-        answer,
+        sentAtMs: responded.sentAtMs,
+        response,
         nowMs: this.#nowMs(),
       });
       if (step) steps.push(step);

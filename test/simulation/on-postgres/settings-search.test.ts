@@ -37,7 +37,7 @@ const DEADLINE_MS = 400;
 /** Longer than every wait of a reversal in its first hour. */
 const A_WHILE_SECONDS = 120;
 
-type Manner = 'answers' | 'books and is silent' | 'hears nothing';
+type Manner = 'responses' | 'books and is silent' | 'hears nothing';
 
 /** A switch with books of its own: what it has booked for each RRN. It cannot locate what it has never booked. */
 class BookedSwitch {
@@ -48,7 +48,7 @@ class BookedSwitch {
   readonly foreign: string[] = [];
   /** The terminal of each request that it has received, by RRN. */
   readonly #heard = new Map<string, unknown>();
-  manner: Manner = 'answers';
+  manner: Manner = 'responses';
 
   readonly scripted: ScriptedSwitch;
 
@@ -57,7 +57,7 @@ class BookedSwitch {
     scripted.onRequest = (received) => this.#take(received);
   }
 
-  #take({ message, answer }: ReceivedRequest): void {
+  #take({ message, respond }: ReceivedRequest): void {
     if (this.manner === 'hears nothing') return;
     const rrn = message.rrn as string;
     if (message.mti === '0200') {
@@ -68,7 +68,7 @@ class BookedSwitch {
       else if (this.#heard.get(rrn) !== message.tid) this.atOtherTerminal.push(rrn);
       if (this.booked.get(rrn)) this.booked.set(rrn, 0);
     }
-    if (this.manner === 'answers') answer(message.mti !== '0200' && !this.#heard.has(rrn) ? withCode('25') : {});
+    if (this.manner === 'responses') respond(message.mti !== '0200' && !this.#heard.has(rrn) ? withCode('25') : {});
   }
 }
 
@@ -174,7 +174,7 @@ test.each(
     changeTerminal,
     changeEndpoint,
     manner: () => {
-      const [which, manner] = [oneOf(switches), oneOf<Manner>(['answers', 'books and is silent', 'hears nothing'])];
+      const [which, manner] = [oneOf(switches), oneOf<Manner>(['responses', 'books and is silent', 'hears nothing'])];
       which.manner = manner;
       trail.push(`switch ${switches.indexOf(which)} ${manner}`);
     },
@@ -199,7 +199,7 @@ test.each(
     } else await acts[oneOf(Object.keys(acts))]!();
   }
   await Promise.all(taps);
-  for (const each of switches) each.manner = 'answers';
+  for (const each of switches) each.manner = 'responses';
   await eventually(async () => {
     const { rows } = await database.query<{ id: string }>('select id from transactions');
     for (const { id } of rows) await letTimePass(database, id, A_WHILE_SECONDS);

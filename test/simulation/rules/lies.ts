@@ -12,7 +12,7 @@ import type { Books } from './books.ts';
  * | it declines what it has booked, or requires a PIN for it, and never approves it | booked, and not Approved |
  * | it acknowledges a reversal of what remains booked, or cannot locate it, and does not approve it again | booked, and not Approved |
  * | it approves another amount than it has booked | Approved with that amount |
- * | it permanently refuses, or cannot locate, what it reverses, has answered every attempt and acknowledged none | Approved, or refunded until then, and reversed |
+ * | it permanently refuses, or cannot locate, what it reverses, has responded to every attempt and acknowledged none | Approved, or refunded until then, and reversed |
  */
 
 /** An approval of something that was never booked. */
@@ -66,8 +66,9 @@ export const DECLINES: readonly string[] = ['declined', 'trouble', 'wants PIN'];
 export const REFUND_UNDER_WAY_MS = 5_000;
 
 /**
- * Every attempt of a reversal was answered, with at least one refusal and no acknowledgement: then, as far as can be
- * known at `untilMs`, it will not be done. An unanswered attempt may have been done: then nothing is certain.
+ * Every attempt of a reversal received a response, with at least one refusal and no acknowledgement: then, as far as
+ * can be known at `untilMs`, it will not be done. An attempt without a response may have been done: then nothing is
+ * certain.
  */
 export function isRefused(
   { statements, requests }: Books,
@@ -78,14 +79,14 @@ export function isRefused(
   const reversals = requests.filter(
     (sent) => sent.transactionId === transactionId && sent.kind === 'reversal' && sent.writtenAtMs <= untilMs,
   );
-  const isEachAnswered = reversals.every(({ number }) =>
+  const hasEachResponse = reversals.every(({ number }) =>
     said.some((statement) => statement.number === number && !statement.isUnheard),
   );
   const isAcknowledged = said.some(
     ({ meaning, isUnheard, atMs, heardAtMs = atMs }) =>
       meaning === 'done' && !isUnheard && heardAtMs <= untilMs - REFUND_UNDER_WAY_MS,
   );
-  return isEachAnswered && !isAcknowledged && said.some(({ meaning }) => REFUSES.includes(meaning));
+  return hasEachResponse && !isAcknowledged && said.some(({ meaning }) => REFUSES.includes(meaning));
 }
 
 /**

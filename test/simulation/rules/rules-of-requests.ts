@@ -17,7 +17,7 @@ function faultsOfStans({ requests }: Books): string[] {
   return stans.filter((stan, index) => stans.indexOf(stan) !== index).map((stan) => `STAN ${stan} was sent twice`);
 }
 
-/** A reversal is not repeated while its previous attempt may still be answered in time, if no process froze. */
+/** A reversal is not repeated while its previous attempt may still receive a response in time, if no process froze. */
 function faultsOfRepeat({ requests, statements }: Books, repeat: SentRequest): string[] {
   if (repeat.kind !== 'reversal') return [];
   const tooSoon = requests.find(
@@ -34,7 +34,8 @@ function faultsOfRepeat({ requests, statements }: Books, repeat: SentRequest): s
 /**
  * What the switch has reversed is not reversed again unless the switch says something new about it: a repeated approval is
  * nothing new. A strict switch refuses that reversal, and a person would have to find out why. The acknowledgement is
- * beyond doubt if its reversal cannot have overtaken its original: it was on the same connection, or the original was answered.
+ * beyond doubt if its reversal cannot have overtaken its original: it was on the same connection, or the original
+ * received a response.
  */
 export function faultsOfNeedlessReversals(books: Books): string[] {
   return books.hadFaults ? [] : books.requests.flatMap((request) => faultsOfNeedless(books, request));

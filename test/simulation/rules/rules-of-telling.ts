@@ -11,15 +11,15 @@ export function faultsOfTelling(books: Books, transaction: Transaction): string[
   const final = dispositionName(disposition);
   const events = books.events.filter(({ transactionId }) => transactionId === id);
   const last = events.toSorted((one, other) => other.sequence - one.sequence)[0];
-  const reported = books.reported.filter((answer) => answer.transactionId === id && answer.attempt === attempt);
-  const faults = reported.flatMap((answer) => faultsOfAnswer(books, transaction, answer.disposition));
+  const reported = books.reported.filter((response) => response.transactionId === id && response.attempt === attempt);
+  const faults = reported.flatMap((response) => faultsOfResponse(books, transaction, response.disposition));
   if (last?.disposition !== final) faults.push(`is ${final}, and the last event says ${last?.disposition}`);
   const isRepeated = new Set(events.map(({ sequence }) => sequence)).size < events.length;
   if (isRepeated) faults.push('has two events with one sequence');
   return faults;
 }
 
-function faultsOfAnswer(books: Books, transaction: Transaction, reported: string | null): string[] {
+function faultsOfResponse(books: Books, transaction: Transaction, reported: string | null): string[] {
   const { disposition } = transaction;
   const wasVoided = [...books.rows.values()].some(
     ({ transaction: each }) => each.originalId === transaction.id && each.type === TransactionType.Void,

@@ -1,6 +1,6 @@
 import type1 from '../../../processors/type-1/index.ts';
 import { transmissionDateTime } from '../../../src/kits/processor-kit/field-values.ts';
-import { answers, type IsoMessage, messageClass } from '../../../src/kits/processor-kit/iso-message.ts';
+import { type IsoMessage, isResponseTo, messageClass } from '../../../src/kits/processor-kit/iso-message.ts';
 import { isTrusted } from '../../../src/kits/processor-kit/mac-verdict.ts';
 import type {
   Completion,
@@ -8,7 +8,7 @@ import type {
   Purchase,
   Refund,
   Reversal,
-  ReversalAnswer,
+  ReversalResponse,
 } from '../../../src/kits/processor-kit/processor.ts';
 import type { PreparedRequest } from '../../../src/payments/ports/switch-ports.ts';
 import type { UnmatchedResponse } from '../../../src/payments/reversals/late-response.ts';
@@ -77,8 +77,8 @@ export function readOutcome(response: IsoMessage, request: IsoMessage): Outcome 
 }
 
 /** Undefined for an untrusted response: src/switching/switches/switch-slot.ts treats it as garbled. */
-export function readReversalAnswer(response: IsoMessage): ReversalAnswer | undefined {
-  return isTrusted(response) ? type1.readReversalAnswer(response as Type1Message) : undefined;
+export function readReversalResponse(response: IsoMessage): ReversalResponse | undefined {
+  return isTrusted(response) ? type1.readReversalResponse(response as Type1Message) : undefined;
 }
 
 const REVERSAL_CLASS = '4';
@@ -94,14 +94,14 @@ export function unmatchedOf(response: IsoMessage): UnmatchedResponse | undefined
     transmissionDateTime: response.transmissionDateTime as string | undefined,
   };
   if (messageClass(response) === REVERSAL_CLASS) {
-    const answer = readReversalAnswer(response);
-    return answer && { ...identity, answer };
+    const read = readReversalResponse(response);
+    return read && { ...identity, response: read };
   }
   return {
     ...identity,
     read: (original) => {
       const request: IsoMessage = { ...original, mti: original.mti ?? '' };
-      return answers(response, request) ? readOutcome(response, request) : undefined;
+      return isResponseTo(response, request) ? readOutcome(response, request) : undefined;
     },
   };
 }

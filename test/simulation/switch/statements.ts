@@ -1,5 +1,5 @@
-import { type Meaning, meaningOf, type ReversalMeaning, reversalMeaningOf, type SwitchResponse } from './answers.ts';
 import type { Ledger } from './ledger.ts';
+import { type CodedResponse, type Meaning, meaningOf, type ReversalMeaning, reversalMeaningOf } from './responses.ts';
 import type { SentRequest } from './sent-request.ts';
 
 /** A response of the switch, with the true state at that time. */
@@ -7,7 +7,7 @@ export interface Statement {
   readonly atMs: number;
   readonly key: string;
   readonly transactionId: string;
-  /** The number of the answered request. */
+  /** The number of the request with a response. */
   readonly number: number;
   readonly about: 'request' | 'reversal' | 'completion';
   readonly reversalAttempt: number;
@@ -32,7 +32,7 @@ export function hear(statement: Statement, nowMs: number): void {
   statement.heardAtMs = nowMs;
 }
 
-export function statementOf(request: SentRequest, response: SwitchResponse, ledger: Ledger, atMs: number): Statement {
+export function statementOf(request: SentRequest, response: CodedResponse, ledger: Ledger, atMs: number): Statement {
   const { key, transactionId, number, reversalAttempt, kind } = request;
   return {
     atMs,
@@ -48,7 +48,7 @@ export function statementOf(request: SentRequest, response: SwitchResponse, ledg
   };
 }
 
-function meaningFor(kind: SentRequest['kind'], response: SwitchResponse): Statement['meaning'] {
+function meaningFor(kind: SentRequest['kind'], response: CodedResponse): Statement['meaning'] {
   if (kind === 'completion') return reversalMeaningOf(response) === 'done' ? 'posted' : 'unclear';
   return kind === 'reversal' ? reversalMeaningOf(response) : meaningOf(response);
 }

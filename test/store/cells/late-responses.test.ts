@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { outcomeOf } from '../../support/answers.ts';
 import { TwoCells } from '../../support/cells.ts';
 import { eventually } from '../../support/eventually.ts';
 import { untilSignedOn } from '../../support/installation.ts';
+import { outcomeOf } from '../../support/responses.ts';
 import { ScriptedSwitch } from '../../support/scripted-switch.ts';
-import { storedTransaction, trailOf, untilAnswered } from '../../support/transactions.ts';
+import { storedTransaction, trailOf, untilResponded } from '../../support/transactions.ts';
 
 async function startCells() {
   const scripted = await ScriptedSwitch.open();
@@ -18,9 +18,9 @@ async function startCells() {
   });
   const tap = async () => {
     const { installation, gateways, databases } = cells;
-    const answer = await installation.phoneAt(gateways.a.url).tap({ amount: '100.00', currency: 'ZAR' });
-    const { serviceReference: id } = outcomeOf(answer);
-    await untilAnswered(databases.a, id);
+    const response = await installation.phoneAt(gateways.a.url).tap({ amount: '100.00', currency: 'ZAR' });
+    const { serviceReference: id } = outcomeOf(response);
+    await untilResponded(databases.a, id);
     return { id, sale: await scripted.next('0200') };
   };
   return { cells, scripted, tap };
@@ -33,12 +33,12 @@ test('a second approval that a process of the source still holds is recorded bef
   await cells.gateways.a.stop();
   cells.gateways.a = await cells.installation.startGateway({ CELL_NAME: 'a', TAPWIRE_ROLE: 'all' });
   await eventually(() => untilSignedOn(cells.gateways.a.url));
-  let isAnswered = false;
+  let hasResponded = false;
   await cells.move('a', 'b', {
     onStep: async (step) => {
-      if (step !== 'copied' || isAnswered) return;
-      isAnswered = true;
-      sale.answer({ authorizationCode: '654321' }, { on: scripted.lines.at(-1)! });
+      if (step !== 'copied' || hasResponded) return;
+      hasResponded = true;
+      sale.respond({ authorizationCode: '654321' }, { on: scripted.lines.at(-1)! });
       // A response to a later request shows that this one was received.
       await tap();
     },

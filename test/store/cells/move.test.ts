@@ -9,10 +9,10 @@ import { reserveNumbers } from '../../../src/tools/cells/cell-status.ts';
 import { LEFT_BEHIND, tenantTables } from '../../../src/tools/cells/tenant-tables.ts';
 import { forgetAcquirer, undoMove } from '../../../src/tools/cells/undo-move.ts';
 import { Phone } from '../../../src/tools/phone/phone.ts';
-import { outcomeOf } from '../../support/answers.ts';
 import { Killed, TwoCells } from '../../support/cells.ts';
 import { eventually } from '../../support/eventually.ts';
 import { enterPin, tapForPin } from '../../support/pins.ts';
+import { outcomeOf } from '../../support/responses.ts';
 
 let cells: TwoCells;
 beforeAll(async () => {
@@ -165,10 +165,10 @@ describe('another acquirer of the former cell', () => {
   test('is served while the same commits are asked to write for the one that has moved', async () => {
     const { installation, gateways } = cells;
     const tailor = () => installation.phone('tailor').tap({ amount: '10.00', currency: 'ZAR' });
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 8 }, (_, n) => (n % 2 === 0 ? tailor() : tapAt(gateways.a.url))),
     );
-    expect(answers.map(({ status }) => status)).toEqual([200, 503, 200, 503, 200, 503, 200, 503]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 503, 200, 503, 200, 503, 200, 503]);
   });
 
   test('is not affected when the rows that the move has left are removed', async () => {
@@ -257,9 +257,9 @@ describe('a command that dies while it holds the acquirer', () => {
     };
     await expect(cells.move('a', 'b', { onStep })).rejects.toThrow(Killed);
     await eventually(async () => {
-      const answer = await tapAt(cells.gateways.a.url, randomUUID());
-      expect(answer.status).toBe(200);
-      expect(outcomeOf(answer).type).toBe('Approved');
+      const response = await tapAt(cells.gateways.a.url, randomUUID());
+      expect(response.status).toBe(200);
+      expect(outcomeOf(response).type).toBe('Approved');
     });
     await cells.move('a', 'b');
     expect(outcomeOf(await tapAt(cells.gateways.b.url)).type).toBe('Approved');

@@ -22,7 +22,7 @@ beforeAll(async () => {
   );
   await database.query(
     `insert into transactions (acquirer_id, id, merchant_id, integrator_id, merchant_reference, attempt, status, disposition, type,
-       amount_minor, currency, device_installation_id, masked_pan, x_tid, stan, rrn, answer_by, created_at, updated_at)
+       amount_minor, currency, device_installation_id, masked_pan, x_tid, stan, rrn, respond_by, created_at, updated_at)
      select 2, gen_random_uuid(), 'm1', 1, 'other-' || i, 1, 8, 1, 1, 500, 'ZAR', 'device', '555555******4444', 'X2',
        lpad(i::text, 6, '0'), lpad(i::text, 12, '9'), now(), now() - i * interval '7 s', now() from generate_series(1, ${OTHERS}) i`,
   );

@@ -121,13 +121,13 @@ test('writes that arrive during a batch are collected for the next', async () =>
     },
   });
   const [first, ...rest] = items(20);
-  const answers = [commits.submit(first!)];
+  const responses = [commits.submit(first!)];
   await eventually(() => expect(writing).toBe(1));
-  answers.push(...rest.map((item) => commits.submit(item)));
+  responses.push(...rest.map((item) => commits.submit(item)));
   await new Promise((resolve) => setImmediate(resolve));
   expect(writing).toBe(1);
   open();
-  await Promise.all(answers);
+  await Promise.all(responses);
   expect(batches.map(({ length }) => length)).toEqual([1, 19]);
 });
 
@@ -176,8 +176,8 @@ describe('a write that the database refuses', () => {
         return [];
       },
     });
-    const answers = await Promise.allSettled(items(8).map((item) => commits.submit(item)));
-    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 'rejected'));
+    const responses = await Promise.allSettled(items(8).map((item) => commits.submit(item)));
+    expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 'rejected'));
     expect(batches).toHaveLength(1);
     expect(await stored()).toEqual({});
   });
@@ -285,9 +285,9 @@ describe('a connection that is lost', () => {
         return outcomes;
       },
     });
-    const answers = await Promise.allSettled(items(3).map((item) => commits.submit(item)));
-    for (const answer of answers) {
-      expect(answer).toMatchObject({ status: 'rejected', reason: { code: 'STORE_UNAVAILABLE', mayBeStored: true } });
+    const responses = await Promise.allSettled(items(3).map((item) => commits.submit(item)));
+    for (const response of responses) {
+      expect(response).toMatchObject({ status: 'rejected', reason: { code: 'STORE_UNAVAILABLE', mayBeStored: true } });
     }
   });
 

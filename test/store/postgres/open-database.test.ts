@@ -26,7 +26,7 @@ describe('a database without a response', () => {
     const { code, message } = error as StartError;
     expect(code).toBe('NO_DATABASE');
     expect(message).toMatch(
-      /The database at postgres:\/\/tapwire:\*\*\*@127\.0\.0\.1:1\/tapwire does not answer: Nothing accepts connections there/,
+      /The database at postgres:\/\/tapwire:\*\*\*@127\.0\.0\.1:1\/tapwire does not respond: Nothing accepts connections there/,
     );
     expect(message).not.toContain('hunter2');
   });
@@ -35,7 +35,7 @@ describe('a database without a response', () => {
     const environment = { DATABASE_URL: NOWHERE, TAPWIRE_DATA: folder, PORT: '0' };
     const { exitCode, output } = await TapwireProcess.run([command], { environment });
     expect(exitCode).toBe(1);
-    expect(output).toMatch(/^tapwire: The database at \S+ does not answer: .+\n$/);
+    expect(output).toMatch(/^tapwire: The database at \S+ does not respond: .+\n$/);
     expect(output).not.toContain('hunter2');
   });
 

@@ -61,7 +61,7 @@ const nameOf = (day: string) => `attempt_messages_${day.replaceAll('-', '')}`;
 async function addMessage(day: string | null = null, to: Database = database): Promise<void> {
   await to.query(
     `insert into attempt_messages (acquirer_id, transaction_id, sent_at, took_ms, processor_id, attempt, number, kind, connection, outcome, day)
-     values (1, $1, now(), 1, 1, 1, 1, 'reversal', 'line', 'answered', coalesce($2::date, (now() at time zone 'UTC')::date))`,
+     values (1, $1, now(), 1, 1, 1, 1, 'reversal', 'line', 'responded', coalesce($2::date, (now() at time zone 'UTC')::date))`,
     [randomUUID(), day],
   );
 }

@@ -258,7 +258,7 @@ test('numbers that a reversal still needs are skipped', async () => {
   const owed = async (acquirerId: number, tid: string, stan: string, reversalState: number) =>
     testDatabase.database.query(
       `insert into transactions (acquirer_id, id, merchant_id, integrator_id, merchant_reference, attempt, status, type,
-         device_installation_id, tid, stan, reversal_state, answer_by, created_at, updated_at)
+         device_installation_id, tid, stan, reversal_state, respond_by, created_at, updated_at)
        values ($1, $2, '1001', 10, gen_random_uuid()::text, 1, 9, 1, 'device', $3, $4, $5, now(), now(), now())`,
       [acquirerId, randomUUID(), tid, stan, reversalState],
     );

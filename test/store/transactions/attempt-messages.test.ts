@@ -33,7 +33,7 @@ function exchange(changes: Partial<Exchange> = {}): Exchange {
   return {
     about: { acquirerId: 1, id: randomUUID(), attempt: 1 },
     ...{ kind: 'authorization', number: 1, processorId: 1, connectionId: 'line', sentAtMs: 1_795_000_000_123 },
-    ...{ tookMs: 3, outcome: 'answered', isRoutine: true, request: Uint8Array.of(1, 2), response: Uint8Array.of(3) },
+    ...{ tookMs: 3, outcome: 'responded', isRoutine: true, request: Uint8Array.of(1, 2), response: Uint8Array.of(3) },
     ...changes,
   };
 }

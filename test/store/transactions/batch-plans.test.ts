@@ -38,7 +38,7 @@ describe.each([
     await Promise.all(Array.from({ length: TAPS }, insert));
     await expect.poll(() => isAnalyzed('transactions')).toBe(true);
 
-    const plan = await planOf('record-answers');
+    const plan = await planOf('record-responses');
     expect(plan).toContain('Index Scan using transactions_pkey on transactions');
     expect(plan).toContain('Index Cond: ((acquirer_id = x."acquirerId") AND (id = x.id))');
   });
@@ -99,14 +99,21 @@ async function insert(): Promise<Transaction> {
     merchantReference: randomUUID(),
     status: Status.ResponseReceivedFromPaymentProcessor,
   });
-  const attempt = { transaction, auditEntries: [], enqueue: [], answerBySeconds: 45, pinSeconds: null, handover: null };
+  const attempt = {
+    transaction,
+    auditEntries: [],
+    enqueue: [],
+    respondBySeconds: 45,
+    pinSeconds: null,
+    handover: null,
+  };
   expect(await store.insert(attempt)).toBe('inserted');
   return transaction;
 }
 
 async function respondTo(taps: readonly Transaction[]): Promise<void> {
   const responses = taps.map(({ acquirerId, id, attempt, status }) =>
-    store.recordOverdueAnswer({
+    store.recordOverdueResponse({
       acquirerId,
       id,
       attempt,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { REVERSAL_CODES } from '../../../src/kits/processor-kit/response-codes.ts';
-import { answeredStep } from '../../../src/payments/decisions/reversal-answers.ts';
+import { stepOfResponse } from '../../../src/payments/decisions/reversal-responses.ts';
 import { sentStep, unsentStep } from '../../../src/payments/decisions/reversal-steps.ts';
 import type { LateFacts } from '../../../src/payments/model/decision.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
@@ -11,7 +11,7 @@ import { ReversalState, type Transaction } from '../../../src/payments/model/tra
 import type { ResponseIdentity, SentReversal } from '../../../src/payments/ports/store-ports.ts';
 import { lateStep } from '../../../src/payments/reversals/late-response.ts';
 import { saveAcquirer, saveProcessor, saveRoute } from '../../../src/store/settings/tenants.ts';
-import { IS_ANSWERABLE } from '../../../src/store/transactions/late-responses.ts';
+import { IS_OPEN_TO_RESPONSE } from '../../../src/store/transactions/late-responses.ts';
 import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
@@ -66,7 +66,7 @@ async function uncertain(changes: Partial<Transaction> = {}): Promise<Transactio
     sentAtMs: SENT_AT_MS,
     ...changes,
   });
-  const attempt = { auditEntries: [], enqueue: [], answerBySeconds: 0, pinSeconds: null, handover: null };
+  const attempt = { auditEntries: [], enqueue: [], respondBySeconds: 0, pinSeconds: null, handover: null };
   await store.insert({ transaction, ...attempt });
   return (await store.find(transaction))!;
 }
@@ -80,7 +80,7 @@ const attemptOf = ({ stan }: Transaction) => ({
 function acknowledged(transaction: Transaction, attempts: readonly SentReversal[]) {
   const facts = { attempts, wasApprovedLate: false };
   const { sentAtMs } = attempts[0]!;
-  return answeredStep({ transaction, facts, sentAtMs, answer: 'acknowledged', nowMs: SENT_AT_MS })!;
+  return stepOfResponse({ transaction, facts, sentAtMs, response: 'acknowledged', nowMs: SENT_AT_MS })!;
 }
 
 /** The identity with which a response names the sample. */
@@ -95,7 +95,7 @@ const identity = (changes: Partial<ResponseIdentity> = {}): ResponseIdentity => 
 });
 
 async function idsFor(...responses: ResponseIdentity[]): Promise<(string | undefined)[]> {
-  return (await store.findAnswered(responses)).map((found) => found?.id);
+  return (await store.findRequestsOfResponses(responses)).map((found) => found?.id);
 }
 
 async function trailOf(transaction: Transaction): Promise<object[]> {
@@ -144,7 +144,7 @@ describe('an approved request', () => {
   });
 });
 
-describe('the request that a response answers', () => {
+describe('the request that a response belongs to', () => {
   test('is found with terminal and STAN, and with either the reference or the time', async () => {
     const { id } = await uncertain();
     const found = await idsFor(
@@ -207,15 +207,15 @@ describe('the request that a response answers', () => {
     expect(await idsFor()).toEqual([]);
   });
 
-  test('is found in an index that has no entry for a tap that was answered', async () => {
+  test('is found in an index that has no entry for a tap that has a response', async () => {
     const { database } = testDatabase;
     const client = await database.connect();
     await client.query('set enable_seqscan = off');
     const { rows } = await client.query<{ 'QUERY PLAN': string }>(
-      `explain select from transactions t where acquirer_id = 1 and tid = 'TW000001' and stan = '000017' and ${IS_ANSWERABLE}`,
+      `explain select from transactions t where acquirer_id = 1 and tid = 'TW000001' and stan = '000017' and ${IS_OPEN_TO_RESPONSE}`,
     );
     client.release(true);
-    expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('transactions_answerable');
+    expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('transactions_open_to_response');
     const pagesOf = async (index: string): Promise<number> => {
       const { rows: sizes } = await database.query<{ bytes: number }>('select pg_relation_size($1) as bytes', [index]);
       return sizes[0]!.bytes / 8_192;
@@ -223,10 +223,10 @@ describe('the request that a response answers', () => {
     const approved = { disposition: Disposition.Approved, reversalState: ReversalState.none };
     for (let tap = 0; tap < 50; tap++) await uncertain(approved);
     const justTheFirst = 1; // which shows that there is no other
-    expect(await pagesOf('transactions_answerable')).toBe(justTheFirst);
+    expect(await pagesOf('transactions_open_to_response')).toBe(justTheFirst);
     expect(await pagesOf('transactions_owed')).toBe(justTheFirst);
     await uncertain();
-    expect(await pagesOf('transactions_answerable')).toBeGreaterThan(justTheFirst);
+    expect(await pagesOf('transactions_open_to_response')).toBeGreaterThan(justTheFirst);
     expect(await pagesOf('transactions_owed')).toBeGreaterThan(justTheFirst);
   });
 });
@@ -318,12 +318,12 @@ describe('what a reversal reads of its original', () => {
     const facts = await store.findOriginalFacts(transaction);
     expect(facts.sinceDeadlineSeconds).toBeGreaterThan(-31);
     expect(facts.sinceDeadlineSeconds).toBeLessThan(-20);
-    expect(facts).toMatchObject({ wasAnswered: false, wasApprovedLate: false, lateAuthorizationCode: null });
+    expect(facts).toMatchObject({ hasResponse: false, wasApprovedLate: false, lateAuthorizationCode: null });
   });
 
-  test('is whether the switch has answered it, in time or late, and the first DE38 of a late approval', async () => {
-    const answered = await uncertain({ responseCode: '09' });
-    expect(await store.findOriginalFacts(answered)).toMatchObject({ wasAnswered: true, wasApprovedLate: false });
+  test('is whether the switch has responded to it, in time or late, and the first DE38 of a late approval', async () => {
+    const responded = await uncertain({ responseCode: '09' });
+    expect(await store.findOriginalFacts(responded)).toMatchObject({ hasResponse: true, wasApprovedLate: false });
     const late = await uncertain();
     const facts = [
       { kind: 'declined', responseCode: '51', authorizationCode: '' },
@@ -334,7 +334,7 @@ describe('what a reversal reads of its original', () => {
       await store.recordLate({ transaction: late, late: each, rearm: undefined, nowMs: SENT_AT_MS });
     }
     expect(await store.findOriginalFacts(late)).toMatchObject({
-      wasAnswered: true,
+      hasResponse: true,
       wasApprovedLate: true,
       lateAuthorizationCode: '123456',
     });
@@ -344,7 +344,7 @@ describe('what a reversal reads of its original', () => {
     const transaction = await uncertain();
     const late = { kind: 'unknown', responseCode: '', authorizationCode: '' } as const;
     await store.recordLate({ transaction, late, rearm: undefined, nowMs: SENT_AT_MS });
-    expect(await store.findOriginalFacts(transaction)).toMatchObject({ wasAnswered: false });
+    expect(await store.findOriginalFacts(transaction)).toMatchObject({ hasResponse: false });
   });
 
   test('excludes responses to an earlier attempt of the same transaction', async () => {
@@ -352,11 +352,11 @@ describe('what a reversal reads of its original', () => {
     await store.recordLate({ transaction, late: APPROVED, rearm: undefined, nowMs: SENT_AT_MS });
     await testDatabase.database.query('update transactions set attempt = 2 where id = $1', [transaction.id]);
     const later = { ...transaction, attempt: 2 };
-    expect(await store.findOriginalFacts(later)).toMatchObject({ wasAnswered: false, wasApprovedLate: false });
+    expect(await store.findOriginalFacts(later)).toMatchObject({ hasResponse: false, wasApprovedLate: false });
   });
 });
 
-describe('the attempt of a reversal that a response answers', () => {
+describe('the attempt of a reversal that a response belongs to', () => {
   const late = (changes: Partial<ResponseIdentity> = {}) => identity({ rrn: undefined, ...changes });
 
   async function sentTwice(): Promise<Transaction> {
@@ -401,7 +401,7 @@ describe('the attempt of a reversal that a response answers', () => {
     expect(await store.findReversals([{ ...withoutTime, rrn: '606010000018' }])).toEqual([undefined]);
   });
 
-  test('is not found without DE7 with the STAN of its original, because the response may answer that', async () => {
+  test('is not found without DE7 with the STAN of its original, because the response may belong to that', async () => {
     await sentTwice();
     await testDatabase.database.query('delete from reversal_attempts where number = 2');
     expect(await store.findReversals([identity({ transmissionDateTime: undefined })])).toEqual([undefined]);
@@ -410,7 +410,7 @@ describe('the attempt of a reversal that a response answers', () => {
   test('is not one whose DE7 is of another message, with any reference', async () => {
     await sentTwice();
     await testDatabase.database.query('delete from reversal_attempts where number = 2');
-    // A switch that answers the sale as a 0430 echoes the DE7 of the sale: it acknowledges no reversal.
+    // A switch that responds to the sale as a 0430 echoes the DE7 of the sale: it acknowledges no reversal.
     expect(await store.findReversals([identity({ transmissionDateTime: '0301101959' })])).toEqual([undefined]);
   });
 
@@ -420,7 +420,7 @@ describe('the attempt of a reversal that a response answers', () => {
     const step = sentStep(transaction, attempt, 0, PROFILE);
     await store.stepReversal(step);
     expect(await store.findOriginalFacts(transaction)).toMatchObject({
-      attempts: [{ number: 1, sentAtMs: attempt.sentAtMs, answer: null, counts: true, nextJob: attempt.nextJob }],
+      attempts: [{ number: 1, sentAtMs: attempt.sentAtMs, response: null, counts: true, nextJob: attempt.nextJob }],
       underWaySeconds: expect.toSatisfy((seconds: number) => seconds > 20 && seconds <= 30),
     });
     const sent = { ...transaction, ...step.to };

@@ -32,7 +32,7 @@ function attemptOf(transaction: Transaction, changes: Partial<NewAttempt> = {}):
     transaction,
     auditEntries: [],
     enqueue: [],
-    answerBySeconds: 45,
+    respondBySeconds: 45,
     pinSeconds: null,
     handover: null,
     ...changes,

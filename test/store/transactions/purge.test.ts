@@ -27,7 +27,7 @@ const query = (text: string, values: unknown[] = []) => testDatabase.database.qu
 async function transactions(...ages: number[]): Promise<void> {
   await query(
     `insert into transactions (acquirer_id, id, merchant_id, integrator_id, merchant_reference, attempt, status, type,
-       disposition, device_installation_id, answer_by, sealed_card, pan_hash, masked_pan, created_at, updated_at)
+       disposition, device_installation_id, respond_by, sealed_card, pan_hash, masked_pan, created_at, updated_at)
      select 1, gen_random_uuid(), '1001', 10, gen_random_uuid(), 1, 8, 1, 0, 'device', now(), 'sealed', 'hash', '411111******1111',
        now() - age * interval '1 day', now() from unnest($1::float8[]) as age`,
     [ages],
@@ -149,7 +149,7 @@ describe('the messages of attempts', () => {
   const kept = (days: number) =>
     query(
       `insert into attempt_messages (acquirer_id, transaction_id, sent_at, took_ms, processor_id, attempt, number, kind, connection, outcome, day)
-       values (1, gen_random_uuid(), now() - $1 * interval '1 day', 1, 1, 1, 1, 'reversal', 'line', 'answered',
+       values (1, gen_random_uuid(), now() - $1 * interval '1 day', 1, 1, 1, 1, 'reversal', 'line', 'responded',
          (now() at time zone 'UTC')::date - $1::integer)`,
       [days],
     );
@@ -220,7 +220,7 @@ describe('links', () => {
            now(), now() - $2 * interval '1 day' - n * interval '1 s' from generate_series(1, $3::integer) as n
          returning id, transaction_id)
        insert into transactions (acquirer_id, id, merchant_id, integrator_id, merchant_reference, attempt, status, type,
-         disposition, device_installation_id, answer_by, consumer_id, created_at, updated_at)
+         disposition, device_installation_id, respond_by, consumer_id, created_at, updated_at)
        select 1, transaction_id, '1001', 10, gen_random_uuid(), 1, 8, 2, $1::smallint, 'device', now(), id, now(), now() from made`,
       [disposition, days, links],
     );

@@ -36,7 +36,7 @@ function attemptOf(sale: Transaction, changes: Partial<Transaction>): NewAttempt
     transaction: transaction as Transaction,
     auditEntries: [],
     enqueue: [],
-    answerBySeconds: 0,
+    respondBySeconds: 0,
     pinSeconds: null,
     handover: null,
   };

@@ -34,7 +34,7 @@ function tapDueAfter(startAfterSeconds: number, merchantReference: string = rand
     transaction,
     auditEntries: [],
     enqueue: [{ queue: 'overdue', id: overdueJob, data, startAfterSeconds }],
-    answerBySeconds: 45,
+    respondBySeconds: 45,
     pinSeconds: null,
     handover: null,
   };
@@ -48,7 +48,7 @@ function insert(taps: readonly NewAttempt[]): Promise<unknown[]> {
 async function respondTo({ transaction }: NewAttempt): Promise<void> {
   const { acquirerId, id, attempt, status: fromStatus, overdueJob } = transaction;
   const status = Status.RespondedToPhone;
-  await store.recordOverdueAnswer({ acquirerId, id, attempt, fromStatus, status, auditEntries: [], overdueJob });
+  await store.recordOverdueResponse({ acquirerId, id, attempt, fromStatus, status, auditEntries: [], overdueJob });
 }
 
 function namesOf(taps: readonly NewAttempt[]) {
@@ -63,7 +63,7 @@ function anyOrder(names: readonly { readonly id: string }[]) {
   });
 }
 
-test('taps of one commit with one deadline share a job, which is removed when the last of them is answered', async () => {
+test('taps of one commit with one deadline share a job, which is removed when the last of them receives a response', async () => {
   const taps = [tapDueAfter(35), tapDueAfter(35), tapDueAfter(35)];
   await insert(taps);
   expect(enqueued).toEqual([
@@ -111,12 +111,12 @@ test('the job is removed in the same commit if no tap is inserted', async () => 
 });
 
 test('the job remains if the response to one of its taps could not be recorded', async () => {
-  const [lost, answered] = [tapDueAfter(35), tapDueAfter(35)];
-  await insert([lost, answered]);
+  const [lost, responded] = [tapDueAfter(35), tapDueAfter(35)];
+  await insert([lost, responded]);
   const { acquirerId, id, attempt, status: fromStatus, overdueJob } = lost.transaction;
   const refused = { acquirerId, id, attempt, fromStatus, status: 99 as never, auditEntries: [], overdueJob };
-  await expect(store.recordOverdueAnswer(refused)).rejects.toThrow('check constraint');
-  await respondTo(answered);
+  await expect(store.recordOverdueResponse(refused)).rejects.toThrow('check constraint');
+  await respondTo(responded);
   expect(removed.map(([queue]) => queue)).not.toContain('overdue-taps');
   await respondTo(lost);
   expect(removed.at(-1)).toEqual(['overdue-taps', enqueued[0]!.id]);
@@ -129,7 +129,7 @@ test('a process that did not insert the taps removes no job that others may need
   const [{ transaction }] = taps as [NewAttempt];
   const { acquirerId, id, attempt, status: fromStatus, overdueJob } = transaction;
   const record = { acquirerId, id, attempt, fromStatus, status: Status.RespondedToPhone, auditEntries: [], overdueJob };
-  await other.recordOverdueAnswer(record);
+  await other.recordOverdueResponse(record);
   expect(removed.map(([queue]) => queue)).not.toContain('overdue-taps');
 });
 

@@ -4,7 +4,7 @@ import type { Completion } from '../../../src/kits/processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE } from '../../../src/kits/processor-kit/profile.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { ReversalState, type Transaction } from '../../../src/payments/model/transaction.ts';
-import type { SwitchAnswer } from '../../../src/payments/ports/switch-ports.ts';
+import type { SwitchResponse } from '../../../src/payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
 import { Completions, completionJob } from '../../../src/payments/taps/complete.ts';
 import { UNOBSERVED } from '../../support/unobserved.ts';
@@ -16,11 +16,11 @@ const APPROVED = sampleTransaction({
   authorizationCode: '123456',
 });
 const ASKED = { acquirerId: 1, id: APPROVED.id, attempt: 1, completionAttempt: 1 };
-const TAKEN = { kind: 'answered', value: true, connectionId: 'line' } as const;
+const TAKEN = { kind: 'responded', value: true, connectionId: 'line' } as const;
 
 function worldWith(
   transaction: Transaction | undefined,
-  answer: SwitchAnswer<boolean> = TAKEN,
+  response: SwitchResponse<boolean> = TAKEN,
   {
     hasLine = true,
     nowMs = SENT_AT_MS + 1_000,
@@ -37,7 +37,7 @@ function worldWith(
     complete: async (completion: Completion) => {
       sent.push(completion);
       steps.push('sent');
-      return answer;
+      return response;
     },
     release: () => steps.push('released'),
   };
@@ -87,12 +87,12 @@ describe('the completion of an approval', () => {
     expect(sent[0]!.localDateTime).toBe('20260301120001');
   });
 
-  test.each<[string, SwitchAnswer<boolean>]>([
-    ['is refused', { kind: 'answered', value: false, connectionId: 'line' }],
+  test.each<[string, SwitchResponse<boolean>]>([
+    ['is refused', { kind: 'responded', value: false, connectionId: 'line' }],
     ['cannot be read', { kind: 'garbled', connectionId: 'line' }],
-    ['is not answered', { kind: 'failed', written: true, reason: 'deadline', connectionId: 'line' }],
-  ])('is sent as a repeat if it %s, with increasing delays', async (_how, answer) => {
-    const { deps } = worldWith(APPROVED, answer);
+    ['receives no response', { kind: 'failed', written: true, reason: 'deadline', connectionId: 'line' }],
+  ])('is sent as a repeat if it %s, with increasing delays', async (_how, response) => {
+    const { deps } = worldWith(APPROVED, response);
     for (const [completionAttempt, againAfterSeconds] of [
       [1, 5],
       [2, 30],
@@ -160,13 +160,13 @@ describe('the completion of an approval', () => {
 describe('a void that is requested meanwhile', () => {
   const lost = { kind: 'failed', written: true, reason: 'deadline', connectionId: 'line' } as const;
 
-  test('waits for a completion that was written, longer than its deadline if it is not answered', async () => {
-    const answered = worldWith(APPROVED);
-    await new Completions(answered.deps).send(ASKED);
-    expect(answered.steps).toEqual(['begun for 35', 'sent', 'ended']);
-    const unanswered = worldWith(APPROVED, lost);
-    await new Completions(unanswered.deps).send(ASKED);
-    expect(unanswered.steps).toEqual(['begun for 35', 'sent']);
+  test('waits for a completion that was written, longer than its deadline if it receives no response', async () => {
+    const responded = worldWith(APPROVED);
+    await new Completions(responded.deps).send(ASKED);
+    expect(responded.steps).toEqual(['begun for 35', 'sent', 'ended']);
+    const withoutResponse = worldWith(APPROVED, lost);
+    await new Completions(withoutResponse.deps).send(ASKED);
+    expect(withoutResponse.steps).toEqual(['begun for 35', 'sent']);
   });
 
   test('does not wait for one of which no byte was written', async () => {

@@ -25,12 +25,12 @@ function decide(event: SwitchEvent, changes = {}) {
 
 const PIN_WAIT = { job: '99999999-2222-4333-8444-555555555555', seconds: 90 };
 
-function answered(outcome: Outcome, pinWait: PinWait | null = PIN_WAIT): SwitchEvent {
-  return { kind: 'answered', outcome, providerFields: PROVIDER_FIELDS, pinWait };
+function responded(outcome: Outcome, pinWait: PinWait | null = PIN_WAIT): SwitchEvent {
+  return { kind: 'responded', outcome, providerFields: PROVIDER_FIELDS, pinWait };
 }
 
 describe('an approval', () => {
-  const approved = decide(answered({ ...FACTS, kind: 'approved', approvedMinor: 1_000 }));
+  const approved = decide(responded({ ...FACTS, kind: 'approved', approvedMinor: 1_000 }));
 
   test('is Approved with all values of the response, and no errorCode', () => {
     expect(approved.status).toBe(Status.ResponseReceivedFromPaymentProcessor);
@@ -63,7 +63,7 @@ describe('an approval', () => {
   });
 
   test('an approval of a part has the part as its amount', () => {
-    const { result } = decide(answered({ ...FACTS, responseCode: '10', kind: 'approved', approvedMinor: 500 }));
+    const { result } = decide(responded({ ...FACTS, responseCode: '10', kind: 'approved', approvedMinor: 500 }));
     expect(result).toMatchObject({ disposition: Disposition.Approved, responseCode: '10', approvedMinor: 500 });
   });
 
@@ -75,19 +75,21 @@ describe('an approval', () => {
     ['9999', '2026-03-01T00:30:00Z', null],
   ])('keeps the settlement date of its switch: %s at %s is %s', (settlementDate, sentAt, expected) => {
     const transaction = sampleTransaction({ status: 4, sentAtMs: Date.parse(sentAt) });
-    const event = { ...answered({ ...FACTS, kind: 'approved', approvedMinor: 1_000 }), settlementDate } as SwitchEvent;
+    const event = { ...responded({ ...FACTS, kind: 'approved', approvedMinor: 1_000 }), settlementDate } as SwitchEvent;
     expect(decideOutcome(transaction, event, NOW_MS).result.settlementDate).toBe(expected);
   });
 
   test('an approval without a reference of the switch keeps that of the gateway', () => {
-    const { result } = decide(answered({ ...FACTS, rrn: undefined, kind: 'approved', approvedMinor: 1_000 }));
+    const { result } = decide(responded({ ...FACTS, rrn: undefined, kind: 'approved', approvedMinor: 1_000 }));
     expect(result.providerReference).toBe('606010000017');
   });
 });
 
 describe('a decline', () => {
   test('is Declined with 209, approves nothing and requires no reversal', () => {
-    const decision = decide(answered({ ...FACTS, responseCode: '51', authorizationCode: undefined, kind: 'declined' }));
+    const decision = decide(
+      responded({ ...FACTS, responseCode: '51', authorizationCode: undefined, kind: 'declined' }),
+    );
     expect(decision.status).toBe(Status.ResponseReceivedFromPaymentProcessor);
     expect(decision.result).toMatchObject({
       disposition: Disposition.Declined,
@@ -102,20 +104,20 @@ describe('a decline', () => {
   });
 
   test('a decline that needs review is marked so, and is not reversed automatically', () => {
-    const decision = decide(answered({ ...FACTS, responseCode: '94', kind: 'declined', needsReview: true }));
+    const decision = decide(responded({ ...FACTS, responseCode: '94', kind: 'declined', needsReview: true }));
     expect(decision.result).toMatchObject({ needsReview: true, reversalState: ReversalState.none });
     expect(decision.enqueue).toEqual([]);
   });
 
   test('a decline that requires a PIN at a terminal without one has 65', () => {
-    const decision = decide(answered({ ...FACTS, responseCode: '70', kind: 'pinRequired' }, null));
+    const decision = decide(responded({ ...FACTS, responseCode: '70', kind: 'pinRequired' }, null));
     expect(decision.result).toMatchObject({ disposition: Disposition.Declined, errorCode: 65, approvedMinor: null });
     expect(decision).toMatchObject({ pin: NO_PIN, pinSeconds: null, enqueue: [] });
   });
 });
 
 describe('a decline that requires a PIN', () => {
-  const wanted = (responseCode: string) => answered({ ...FACTS, responseCode, kind: 'pinRequired' });
+  const wanted = (responseCode: string) => responded({ ...FACTS, responseCode, kind: 'pinRequired' });
   const EXPIRY = { queue: 'expire-pin', id: PIN_WAIT.job, startAfterSeconds: 90.1 };
 
   test('leaves the outcome open, with the job that ends the wait', () => {
@@ -149,10 +151,10 @@ describe('the response of a switch to a PIN', () => {
   const afterPin = { pinState: PinState.submitted, attempt: 2 };
 
   test.each([
-    ['an approval', answered({ ...FACTS, kind: 'approved', approvedMinor: 1_000 }), Disposition.Approved],
-    ['a decline', answered({ ...FACTS, responseCode: '51', kind: 'declined' }), Disposition.Declined],
-    ['silence', { kind: 'unanswered' }, Disposition.Indeterminate],
-    ['an answer that cannot be used', { kind: 'garbled' }, Disposition.Indeterminate],
+    ['an approval', responded({ ...FACTS, kind: 'approved', approvedMinor: 1_000 }), Disposition.Approved],
+    ['a decline', responded({ ...FACTS, responseCode: '51', kind: 'declined' }), Disposition.Declined],
+    ['silence', { kind: 'noResponse' }, Disposition.Indeterminate],
+    ['a response that cannot be used', { kind: 'garbled' }, Disposition.Indeterminate],
     ['no way to a switch', { kind: 'unsent' }, Disposition.UnableToGoOnline],
   ] as const)('%s ends the step', (_what, event, disposition) => {
     const decision = decide(event, afterPin);
@@ -162,7 +164,7 @@ describe('the response of a switch to a PIN', () => {
   });
 
   test.each(['38', '75'])('%s, no further attempts allowed, exhausts the step and has 209', (responseCode) => {
-    const decision = decide(answered({ ...FACTS, responseCode, kind: 'declined' }), afterPin);
+    const decision = decide(responded({ ...FACTS, responseCode, kind: 'declined' }), afterPin);
     expect(decision.result).toMatchObject({ disposition: Disposition.Declined, errorCode: 209, responseCode });
     expect(decision.pin.pinState).toBe(PinState.exhausted);
   });
@@ -188,12 +190,12 @@ describe('a PIN block that the HSM cannot open', () => {
 });
 
 describe('an open outcome requires a reversal, committed with its first job', () => {
-  const unknown = answered({ ...FACTS, responseCode: '77', kind: 'unknown', why: 'response code in no table' });
+  const unknown = responded({ ...FACTS, responseCode: '77', kind: 'unknown', why: 'response code in no table' });
 
   test.each([
-    ['silence', { kind: 'unanswered' }, Status.NoResponseFromPaymentProcessor, null],
-    ['an answer that cannot be used', { kind: 'garbled' }, Status.BadResponseFromPaymentProcessor, null],
-    ['an answer of unknown meaning', unknown, Status.BadResponseFromPaymentProcessor, '77'],
+    ['silence', { kind: 'noResponse' }, Status.NoResponseFromPaymentProcessor, null],
+    ['a response that cannot be used', { kind: 'garbled' }, Status.BadResponseFromPaymentProcessor, null],
+    ['a response of unknown meaning', unknown, Status.BadResponseFromPaymentProcessor, '77'],
   ] as const)('%s', (_what, event, status, responseCode) => {
     const decision = decide(event, { attempt: 3 });
     const { acquirerId, id } = sampleTransaction();
@@ -210,12 +212,12 @@ describe('an open outcome requires a reversal, committed with its first job', ()
   });
 
   test('an approval that cannot be used keeps its DE38 for its reversal, and only for that', () => {
-    const { result } = decide(answered({ ...FACTS, kind: 'unknown', why: 'amount differs from the request' }));
+    const { result } = decide(responded({ ...FACTS, kind: 'unknown', why: 'amount differs from the request' }));
     expect(result).toMatchObject({ unusableAuthorizationCode: '123456', authorizationCode: null });
   });
 
   test('an unknown response without a code has none', () => {
-    const { result } = decide(answered({ ...FACTS, responseCode: '', kind: 'unknown', why: 'no response code' }));
+    const { result } = decide(responded({ ...FACTS, responseCode: '', kind: 'unknown', why: 'no response code' }));
     expect(result.responseCode).toBeNull();
   });
 });
@@ -248,5 +250,5 @@ test.each([
   Status.NoResponseFromPaymentProcessor,
 ] as const)('a response to a transaction that is no longer submitted (%s) is a fault of the gateway', (status) => {
   const outcome: Outcome = { ...FACTS, kind: 'approved', approvedMinor: 1_000 };
-  expect(() => decide(answered(outcome), { status })).toThrow(/No move from/);
+  expect(() => decide(responded(outcome), { status })).toThrow(/No move from/);
 });

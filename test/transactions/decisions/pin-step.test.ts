@@ -9,7 +9,7 @@ import {
 } from '../../../src/payments/decisions/pin-step.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import {
-  hasAnswer,
+  hasResponse,
   isAwaitingPin,
   NO_PIN,
   PIN_STATE_MOVES,
@@ -125,6 +125,6 @@ test('the trail contains each transition once, by name', () => {
 test.each(
   ALL,
 )('in state %i there is something to report to the phone if there is an outcome, or a PIN is awaited', (pinState) => {
-  expect(hasAnswer({ pinState, disposition: null })).toBe(isAwaitingPin({ pinState }));
-  expect(hasAnswer({ pinState, disposition: Disposition.Declined })).toBe(true);
+  expect(hasResponse({ pinState, disposition: null })).toBe(isAwaitingPin({ pinState }));
+  expect(hasResponse({ pinState, disposition: Disposition.Declined })).toBe(true);
 });

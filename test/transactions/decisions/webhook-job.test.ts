@@ -116,7 +116,7 @@ test('the sequence increases with every outcome, over attempts and voids', () =>
 });
 
 test('a decision keeps its other jobs', () => {
-  const decision = decideOutcome(sampleTransaction(), { kind: 'unanswered' }, NOW_MS);
+  const decision = decideOutcome(sampleTransaction(), { kind: 'noResponse' }, NOW_MS);
   const { enqueue } = withWebhook(both, sampleTransaction(), decision, NOW_MS);
   expect(enqueue.map(({ queue }) => queue)).toEqual(['reverse', 'webhook']);
 });
@@ -125,7 +125,7 @@ describe('a process that delivers events itself', () => {
   const promptWebhooks = { leaseSeconds: 10, deliver: () => {} };
   const decided = (deps: Parameters<typeof withWebhook>[0]) => {
     const transaction = sampleTransaction();
-    const decision = decideOutcome(transaction, { kind: 'unanswered' }, NOW_MS);
+    const decision = decideOutcome(transaction, { kind: 'noResponse' }, NOW_MS);
     return withWebhook(deps, transaction, decision, NOW_MS);
   };
 

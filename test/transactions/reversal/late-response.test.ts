@@ -13,7 +13,7 @@ import {
   lateStep,
   type UnmatchedResponse,
 } from '../../../src/payments/reversals/late-response.ts';
-import { ReversalSteps } from '../../../src/payments/reversals/record-reversal-answer.ts';
+import { ReversalSteps } from '../../../src/payments/reversals/record-reversal-response.ts';
 import { UNOBSERVED } from '../../support/unobserved.ts';
 import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
 
@@ -54,7 +54,7 @@ function worldWith(
 ) {
   const records: LateRecord[] = [];
   const store = {
-    findAnswered: async () => found,
+    findRequestsOfResponses: async () => found,
     findOriginalFacts: async () => ({ lateAuthorizationCode: null }),
     recordLate: async (record: LateRecord) => {
       records.push(record);

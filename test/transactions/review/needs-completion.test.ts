@@ -76,6 +76,6 @@ test('the type of the processor says whether a switch wants completions, under a
       processor(6, 'not installed', {}),
     ],
   } as unknown as Parameters<typeof createCompletionCheck>[1]);
-  const answers = [100, 200, 300, 400, 500, 600].map((routeId) => wantsCompletion({ acquirerId: 1, routeId }));
-  expect(answers).toEqual([true, false, false, true, true, true]);
+  const responses = [100, 200, 300, 400, 500, 600].map((routeId) => wantsCompletion({ acquirerId: 1, routeId }));
+  expect(responses).toEqual([true, false, false, true, true, true]);
 });

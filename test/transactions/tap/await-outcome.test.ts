@@ -3,9 +3,9 @@ import { StoreUnavailable } from '../../../src/basics/errors.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { Status } from '../../../src/payments/model/status.ts';
 import {
-  ANSWER_SLACK_SECONDS,
   LONGEST_DEADLINE_SECONDS,
   OUTCOME_GRACE_SECONDS,
+  RESPONSE_SLACK_SECONDS,
 } from '../../../src/payments/model/time-limits.ts';
 import { ReversalState, type Transaction } from '../../../src/payments/model/transaction.ts';
 import type { GuardedDecision } from '../../../src/payments/ports/store-ports.ts';
@@ -72,7 +72,7 @@ function deps(
 const waitingForWorker = sampleTransaction({ status: Status.ReadyToSubmitToPaymentProcessor, deadlineSeconds: null });
 const submitted = sampleTransaction({ deadlineSeconds: 30 });
 const lastMomentAtMs = (deadlineSeconds: number) =>
-  (deadlineSeconds + ANSWER_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1_000;
+  (deadlineSeconds + RESPONSE_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1_000;
 
 test('an existing outcome is returned immediately', async () => {
   const there = deps({ ...submitted, disposition: Disposition.Approved });

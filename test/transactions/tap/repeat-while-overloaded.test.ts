@@ -9,7 +9,7 @@ import { createUseCases } from '../../../src/payments/use-cases.ts';
 import { UNOBSERVED } from '../../support/unobserved.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
-const ANSWERED = { status: Status.RespondedToPhone, disposition: Disposition.Approved } as const;
+const RESPONDED = { status: Status.RespondedToPhone, disposition: Disposition.Approved } as const;
 const PRINCIPAL = { acquirerId: 1, merchantId: '1001', userClaim: 'till-3', xTid: null, profileName: null };
 const TAP: TapRequest = {
   merchantReference: 'order-4711',
@@ -60,9 +60,9 @@ function submit(
 }
 
 describe('while the HSM does not respond', () => {
-  const before = sampleTransaction({ ...ANSWERED, fingerprint: 'fingerprint of payment' });
+  const before = sampleTransaction({ ...RESPONDED, fingerprint: 'fingerprint of payment' });
 
-  test('the repeat of an answered tap gets the stored response', async () => {
+  test('the repeat of a tap with a response gets the stored response', async () => {
     expect(await submit(before)).toBe(before);
   });
 
@@ -78,7 +78,7 @@ describe('while the HSM does not respond', () => {
 });
 
 describe('while the database takes no writes', () => {
-  const before = sampleTransaction({ ...ANSWERED, fingerprint: 'fingerprint of payment' });
+  const before = sampleTransaction({ ...RESPONDED, fingerprint: 'fingerprint of payment' });
   const full = Object.assign(new Error('could not extend file: No space left on device'), {
     code: '53100',
     severity: 'ERROR',
@@ -87,7 +87,7 @@ describe('while the database takes no writes', () => {
   test.each<[string, Error]>([
     ['its disk is full', new StoreUnavailable(false, { cause: full })],
     ['too many writes wait', new Overloaded('store')],
-  ])('because %s, the repeat of an answered tap gets the stored response', async (_why, open) => {
+  ])('because %s, the repeat of a tap with a response gets the stored response', async (_why, open) => {
     expect(await submit(before, TAP, PRINCIPAL, { open })).toBe(before);
     await expect(submit(undefined, TAP, PRINCIPAL, { open })).rejects.toBe(open);
     await expect(submit(before, TAP, PRINCIPAL, { open, read: new StoreUnread() })).rejects.toBe(open);

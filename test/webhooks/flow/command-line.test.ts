@@ -3,9 +3,9 @@ import { commands as runCommands } from '../../../src/cli/callback.ts';
 import { EventFeed, Listener } from '../../../src/cli/webhooks-listen.ts';
 import { verifyWebhook } from '../../../src/webhooks/verify-webhook.ts';
 import { createWebhookSecret } from '../../../src/webhooks/webhook-secret.ts';
-import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
+import { outcomeOf } from '../../support/responses.ts';
 import { runnerOf } from '../../support/run-commands.ts';
 import { Backend } from '../backend.ts';
 import { ok, type Receiver, startReceiver, status } from '../receiver.ts';
@@ -92,11 +92,11 @@ describe('tapwire webhooks listen', () => {
       'NOT TAKEN  400  signature does not match',
     ],
     ['a redirect', status(301, { location: '/elsewhere' }), 'NOT TAKEN  301  a redirect, which is not followed'],
-  ])('reports why one did not arrive: %s', async (_what, answer, said) => {
+  ])('reports why one did not arrive: %s', async (_what, response, said) => {
     await tap();
-    local.answer = answer;
+    local.respond = response;
     await listen((lines) => untilPrinted(lines, said), { isFromStart: true });
-    local.answer = ok;
+    local.respond = ok;
   });
 
   test('reports that no server listens, and continues', async () => {
@@ -109,7 +109,7 @@ describe('tapwire webhooks listen', () => {
   });
 
   test('reports why one did not arrive at the registered callback, and what follows', async () => {
-    registered.answer = status(500, {}, 'out of order');
+    registered.respond = status(500, {}, 'out of order');
     const id = await tap();
     await eventually(async () => expect(await backend.eventsOf(id)).toMatchObject([{ attempts: 1 }]));
     await listen(
@@ -118,7 +118,7 @@ describe('tapwire webhooks listen', () => {
         isFromStart: true,
       },
     );
-    registered.answer = ok;
+    registered.respond = ok;
   });
 
   test('ends with a reason when its key is refused', async () => {

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { WebhookEventView } from '../../../schemas/webhook.ts';
-import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { expectInvariants } from '../../support/invariants.ts';
+import { outcomeOf } from '../../support/responses.ts';
 import { Backend, genuine, untilReported, verifiedEvent } from '../backend.ts';
 import { hang, ok, type Receiver, startReceiver, status } from '../receiver.ts';
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
   secret = await backend.listenAt(receiver.url);
 });
 afterEach(async () => {
-  receiver.answer = ok;
+  receiver.respond = ok;
   await backend.register(receiver.url);
   await expectInvariants(installation);
 });
@@ -55,7 +55,7 @@ async function letTimePass(seconds: number): Promise<void> {
 
 describe('a receiver that fails', () => {
   test('a receiver that fails for a day gets the event when it is back, with the same id, a fresh timestamp and a record of each attempt', async () => {
-    receiver.answer = status(500, {}, 'out of order');
+    receiver.respond = status(500, {}, 'out of order');
     const id = await tap();
     let event = await untilEvent(id, { attempts: 1, state: 'pending' });
     // Each delay of the schedule, up to the attempt at which more than a day has passed: 5 s, 5 m, 30 m, 2 h, 5 h, 10
@@ -65,7 +65,7 @@ describe('a receiver that fails', () => {
       await letTimePass(Math.ceil(waitMs / 1_000));
       event = await untilEvent(id, { attempts, state: 'pending' });
     }
-    receiver.answer = ok;
+    receiver.respond = ok;
     await letTimePass(DAY_SECONDS);
     await untilEvent(id, { attempts: 8, state: 'delivered', nextAttemptAt: null });
 
@@ -79,11 +79,11 @@ describe('a receiver that fails', () => {
       ...[1, 2, 3, 4, 5, 6, 7].map((number) => [number, 500]),
       [8, 204],
     ]);
-    expect(attempts[0]).toMatchObject({ url: receiver.url, error: null, answer: 'out of order' });
+    expect(attempts[0]).toMatchObject({ url: receiver.url, error: null, response: 'out of order' });
   });
 
   test('a receiver that fails until the end of the schedule gets no eleventh attempt', async () => {
-    receiver.answer = status(503);
+    receiver.respond = status(503);
     const id = await tap();
     for (let attempts = 1; attempts < 10; attempts++) {
       await untilEvent(id, { attempts, state: 'pending' });
@@ -99,7 +99,7 @@ describe('a receiver that fails', () => {
 
   test('a receiver that fails with a redirect is not followed', async () => {
     const elsewhere = await startReceiver();
-    receiver.answer = status(302, { location: elsewhere.url });
+    receiver.respond = status(302, { location: elsewhere.url });
     const id = await tap();
     const { id: eventId } = await untilEvent(id, { attempts: 1, state: 'pending' });
     expect(await backend.attempts(eventId)).toMatchObject([{ status: 302 }]);
@@ -134,21 +134,21 @@ describe('a receiver that fails', () => {
     await backend.register(gone.url);
     const { id } = await untilEvent(await tap(), { attempts: 1, state: 'pending' });
     expect(await backend.attempts(id)).toMatchObject([
-      { url: gone.url, status: null, error: 'CONNECTION_REFUSED', answer: null },
+      { url: gone.url, status: null, error: 'CONNECTION_REFUSED', response: null },
     ]);
   });
 
   test('a receiver that fails with a huge response has its first kilobyte recorded', async () => {
-    receiver.answer = status(400, {}, 'no\0'.repeat(1_000_000));
+    receiver.respond = status(400, {}, 'no\0'.repeat(1_000_000));
     const { id } = await untilEvent(await tap(), { attempts: 1, state: 'pending' });
     const [attempt] = await backend.attempts(id);
-    expect(attempt!.answer).toBe('no\ufffd'.repeat(342).slice(0, 1_024));
+    expect(attempt!.response).toBe('no\ufffd'.repeat(342).slice(0, 1_024));
   });
 });
 
 describe('a receiver that was removed', () => {
   test('is sent nothing further, and gets what it missed if it registers again and requests it', async () => {
-    receiver.answer = status(410);
+    receiver.respond = status(410);
     const first = await tap();
     await untilEvent(first, { attempts: 1, state: 'stopped', nextAttemptAt: null });
     const { body } = await backend.ask('GET', '/integrator/callbackUrl');
@@ -159,7 +159,7 @@ describe('a receiver that was removed', () => {
     await untilEvent(second, { attempts: 0, state: 'stopped' });
     expect(receiver.received).toHaveLength(count);
 
-    receiver.answer = ok;
+    receiver.respond = ok;
     await backend.register(receiver.url);
     expect((await backend.ask('GET', '/integrator/callbackUrl')).body).toEqual({ callbackUrl: receiver.url });
     const range = { from: new Date(Date.now() - 60_000).toISOString(), to: new Date(Date.now() + 1_000).toISOString() };
@@ -173,8 +173,8 @@ describe('a replay', () => {
   test('a replay of one event sends it again with its id, and continues the count of attempts', async () => {
     const id = await tap();
     const event = await untilEvent(id, { attempts: 1, state: 'delivered' });
-    const answer = await backend.ask('POST', `/integrator/events/${event.id}/replay`);
-    expect(answer).toMatchObject({ status: 202, body: { replayed: 1 } });
+    const response = await backend.ask('POST', `/integrator/events/${event.id}/replay`);
+    expect(response).toMatchObject({ status: 202, body: { replayed: 1 } });
     await untilEvent(id, { attempts: 2, state: 'delivered' });
     const webhooks = receiver.received.filter(({ body }) => body.includes(id));
     expect(webhooks.map(({ headers }) => headers['webhook-id'])).toEqual([event.id, event.id]);
@@ -182,12 +182,12 @@ describe('a replay', () => {
   });
 
   test('restarts the schedule and replaces the remaining attempts', async () => {
-    receiver.answer = status(500);
+    receiver.respond = status(500);
     const id = await tap();
     const { id: eventId } = await untilEvent(id, { attempts: 1, state: 'pending' });
     await backend.ask('POST', `/integrator/events/${eventId}/replay`);
     await untilEvent(id, { attempts: 2, state: 'pending' });
-    receiver.answer = ok;
+    receiver.respond = ok;
     await letTimePass(DAY_SECONDS);
     await untilEvent(id, { attempts: 3, state: 'delivered' });
     await eventually(async () => {
@@ -204,11 +204,11 @@ describe('a replay', () => {
     const from = new Date().toISOString();
     const arrived = await tap();
     await untilEvent(arrived, { state: 'delivered' });
-    receiver.answer = status(410);
+    receiver.respond = status(410);
     const missed = await tap();
     await untilEvent(missed, { state: 'stopped' });
     const to = new Date().toISOString();
-    receiver.answer = ok;
+    receiver.respond = ok;
     await backend.register(receiver.url);
 
     const replay = (body: object) => backend.ask('POST', '/integrator/events/replay', { from, to, ...body });
@@ -251,7 +251,7 @@ describe('a receiver that hangs', () => {
     const neighbour = await Backend.open(installation, 'flowers');
     const prompt = await startReceiver();
     const promptSecret = await neighbour.listenAt(prompt.url);
-    receiver.answer = hang;
+    receiver.respond = hang;
     const hanging = await Promise.all(Array.from({ length: 30 }, tap));
     const received = () => hanging.filter((id) => receiver.received.some(({ body }) => body.includes(id)));
     await eventually(() => expect(received().length).toBeGreaterThan(0));
@@ -262,7 +262,7 @@ describe('a receiver that hangs', () => {
     // None of the hanging deliveries has timed out by then.
     for (const id of hanging) await untilEvent(id, { state: 'pending', attempts: 0 });
 
-    receiver.answer = ok;
+    receiver.respond = ok;
     receiver.drop();
     await eventually(async () => {
       await letTimePass(60);

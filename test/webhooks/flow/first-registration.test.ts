@@ -7,8 +7,8 @@ import { changeJobs, OfferedJobs } from '../../../src/store/transactions/jobs-in
 import { PostgresWebhookEndpoints, RecordedWebhookEndpoints } from '../../../src/store/webhooks/webhook-endpoints.ts';
 import type { Registration } from '../../../src/webhooks/ports.ts';
 import { rememberJobs } from '../../store/transactions/remember-jobs.ts';
-import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
+import { outcomeOf } from '../../support/responses.ts';
 import { scriptedInstallation } from '../../support/scripted-installation.ts';
 import { saveTenants } from '../../support/tenants.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
@@ -30,7 +30,7 @@ describe('an integrator that registers its first URL at one gateway', () => {
       const tap = installation.phoneAt(other.url).tap({ amount: '10.00', currency: 'ZAR' });
       const sale = await eventually(() => scripted.take('0200'));
       const secret = backend.listenAt(receiver.url);
-      await secret.finally(() => sale.answer());
+      await secret.finally(() => sale.respond());
       const { serviceReference } = outcomeOf(await tap);
       expect(await untilReported(receiver, await secret, serviceReference)).toMatchObject([
         { type: 'transaction.completed', disposition: 'Approved', sequence: 1 },
@@ -87,7 +87,7 @@ describe('a first registration', () => {
   test.each([
     ['by the integrator', { acquirerId: 1, integratorId: 10, serves: 'taps' }],
     ['by tapwire callback set', { acquirerId: 1, integratorId: 10, serves: 'links' }],
-  ] as const)('%s is answered after each commit that found no endpoint, and seen by each later one', async (by, owner) => {
+  ] as const)('%s receives a response after each commit that found no endpoint, and is seen by each later one', async (by, owner) => {
     const registration = registrationOf(owner);
     const order: string[] = [];
     const registered = async () => {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listDeadLetters } from '../../../src/jobs/dead-letters.ts';
-import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../../support/installation.ts';
+import { outcomeOf } from '../../support/responses.ts';
 import { Backend, genuine } from '../backend.ts';
-import { type Answer, hang, ok, type Receiver, startReceiver } from '../receiver.ts';
+import { hang, ok, type Receiver, type Respond, startReceiver } from '../receiver.ts';
 
 let installation: Installation;
 let gateway: StartedGateway;
@@ -33,8 +33,8 @@ const untilState = (id: string, state: string) =>
   eventually(async () => expect(await backend.eventsOf(id)).toMatchObject([{ state }]));
 
 test('a delivery whose process was frozen is made by another, and only one of the two decides', async () => {
-  const held: Parameters<Answer>[0][] = [];
-  receiver.answer = (response) => void held.push(response);
+  const held: Parameters<Respond>[0][] = [];
+  receiver.respond = (response) => void held.push(response);
   const id = await tap();
   await untilReceived(id, 1);
   // Simulates that the claim is a minute old: pg-boss considers the job orphaned and returns it again.
@@ -60,11 +60,11 @@ test('a delivery whose process was frozen is made by another, and only one of th
 });
 
 test('a stop during a delivery does not wait for it, and the next process makes it', async () => {
-  receiver.answer = hang;
+  receiver.respond = hang;
   const id = await tap();
   await untilReceived(id, 1);
   await gateway.stop();
-  receiver.answer = ok;
+  receiver.respond = ok;
   gateway = await installation.startGateway();
   backend = await Backend.open(installation);
   await untilState(id, 'delivered');

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Webhook as Library } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { expectInvariants } from '../../support/invariants.ts';
 import { postTap } from '../../support/requests.ts';
+import { outcomeOf } from '../../support/responses.ts';
 import { Backend, genuine, untilReported } from '../backend.ts';
 import { type Receiver, startReceiver } from '../receiver.ts';
 

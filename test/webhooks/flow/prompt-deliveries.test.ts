@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { expectInvariants } from '../../support/invariants.ts';
+import { outcomeOf } from '../../support/responses.ts';
 import { Backend, untilReported } from '../backend.ts';
-import { type Answer, ok, type Receiver, startReceiver, status } from '../receiver.ts';
+import { ok, type Receiver, type Respond, startReceiver, status } from '../receiver.ts';
 
 let installation: Installation;
 let backend: Backend;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   secret = await backend.listenAt(receiver.url);
 });
 afterEach(async () => {
-  receiver.answer = ok;
+  receiver.respond = ok;
   await expectInvariants(installation);
 });
 afterAll(async () => {
@@ -40,8 +40,8 @@ async function jobsFor(id: string): Promise<{ state: string; isLater: boolean }[
 }
 
 test('an event is delivered while its job waits, and the record of the delivery removes the job', async () => {
-  const held: Parameters<Answer>[0][] = [];
-  receiver.answer = (response) => void held.push(response);
+  const held: Parameters<Respond>[0][] = [];
+  receiver.respond = (response) => void held.push(response);
   const id = await tap();
   await eventually(() => expect(requestsFor(id)).toBe(1));
   expect(await jobsFor(id)).toHaveLength(1);
@@ -55,8 +55,8 @@ test('an event is delivered while its job waits, and the record of the delivery 
 });
 
 test('an event whose receiver is slow is visible meanwhile, with a claimed job, and is sent once', async () => {
-  const held: Parameters<Answer>[0][] = [];
-  receiver.answer = (response) => void held.push(response);
+  const held: Parameters<Respond>[0][] = [];
+  receiver.respond = (response) => void held.push(response);
   const id = await tap();
   await eventually(async () => {
     expect(await backend.eventsOf(id)).toMatchObject([{ state: 'pending', attempts: 0 }]);
@@ -68,15 +68,15 @@ test('an event whose receiver is slow is visible meanwhile, with a claimed job, 
     expect(events).toMatchObject([{ state: 'delivered', attempts: 1 }]);
     return events;
   });
-  expect(await backend.attempts(event!.id)).toMatchObject([{ number: 1, status: 200, answer: 'late' }]);
+  expect(await backend.attempts(event!.id)).toMatchObject([{ number: 1, status: 200, response: 'late' }]);
   expect([requestsFor(id), await jobsFor(id)]).toEqual([1, []]);
 });
 
 test('a connection that is closed instead of a response is an attempt, and the event is sent again', async () => {
-  receiver.answer = (response) => void response.destroy();
+  receiver.respond = (response) => void response.destroy();
   const id = await tap();
   await eventually(async () => expect(await backend.eventsOf(id)).toMatchObject([{ state: 'pending', attempts: 1 }]));
-  receiver.answer = ok;
+  receiver.respond = ok;
   const [event] = await eventually(async () => {
     const events = await backend.eventsOf(id);
     expect(events).toMatchObject([{ state: 'delivered', attempts: 2 }]);
@@ -89,7 +89,7 @@ test('what a receiver refuses does not delay what another one takes', async () =
   const neighbour = await Backend.open(installation, 'flowers');
   const prompt = await startReceiver();
   const promptSecret = await neighbour.listenAt(prompt.url);
-  receiver.answer = status(500);
+  receiver.respond = status(500);
   const refused = await Promise.all(Array.from({ length: 10 }, tap));
   const phone = installation.phone('flowers');
   const taken = outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR' })).serviceReference;

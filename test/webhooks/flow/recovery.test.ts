@@ -25,7 +25,7 @@ describe('a receiver that was down', () => {
     await many.addEvents(endpoints, EVENTS);
     await eventually(() => expect(receiver.received.length).toBeGreaterThan(EVENTS / 10));
     await many.waitLonger(endpoints);
-    receiver.answer = ok;
+    receiver.respond = ok;
     await many.addEvents(endpoints, 1);
     await many.until(endpoints, { delivered: EVENTS + 1, pending: 0 });
     const { rows } = await installation.database.query(
@@ -41,10 +41,10 @@ describe('a receiver that was down', () => {
 
   test('keeps the schedule of an event that it always refuses, however often that is brought forward', async () => {
     const endpoints = await many.saveEndpoints([receiver.url]);
-    receiver.answer = status(503);
+    receiver.respond = status(503);
     await many.addEvents(endpoints, 5);
     await many.until(endpoints, { leastAttempts: 2, mostAttempts: 2 });
-    receiver.answer = (response, received) =>
+    receiver.respond = (response, received) =>
       (received.body.includes('"number" : 1}') ? status(400) : ok)(response, received);
     await many.addEvents(endpoints, 2);
     await many.until(endpoints, { delivered: 5, pending: 2 });

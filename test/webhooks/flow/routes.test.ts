@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
+import { outcomeOf } from '../../support/responses.ts';
 import { Backend, untilReported } from '../backend.ts';
 import { type Receiver, startReceiver } from '../receiver.ts';
 
@@ -58,10 +58,10 @@ describe('the callback of an integrator', () => {
     CALLBACK_ROUTES,
   )('%s %s requires key and token together, and accepts neither alone', async (method, path, body) => {
     for (const headers of [await key(), await bearer(), {}]) {
-      const answer = await backend.ask(method, path, body, headers);
-      expect(answer).toMatchObject({ status: 401, body: { errorCode: 100, httpStatusCode: 401 } });
-      expect(answer.headers.get('content-type')).toContain('application/problem+json');
-      expect(answer.headers.get('www-authenticate')).toContain('Bearer');
+      const response = await backend.ask(method, path, body, headers);
+      expect(response).toMatchObject({ status: 401, body: { errorCode: 100, httpStatusCode: 401 } });
+      expect(response.headers.get('content-type')).toContain('application/problem+json');
+      expect(response.headers.get('www-authenticate')).toContain('Bearer');
     }
   });
 
@@ -86,13 +86,13 @@ describe('the callback of an integrator', () => {
   });
 
   test('has a secret that is shown once, and none before it is registered', async () => {
-    const answer = await backend.ask('POST', '/integrator/callbackUrl/secret');
-    expect(answer.body).toEqual({ secret: expect.stringMatching(/^whsec_/), previousValidUntil: expect.any(String) });
-    expect(answer.headers.get('cache-control')).toBe('no-store');
+    const response = await backend.ask('POST', '/integrator/callbackUrl/secret');
+    expect(response.body).toEqual({ secret: expect.stringMatching(/^whsec_/), previousValidUntil: expect.any(String) });
+    expect(response.headers.get('cache-control')).toBe('no-store');
     const hoursLeft =
-      (Date.parse((answer.body as { previousValidUntil: string }).previousValidUntil) - Date.now()) / 3_600_000;
+      (Date.parse((response.body as { previousValidUntil: string }).previousValidUntil) - Date.now()) / 3_600_000;
     expect(hoursLeft).toBeCloseTo(24, 1);
-    secret = (answer.body as { secret: string }).secret;
+    secret = (response.body as { secret: string }).secret;
     expect(JSON.stringify((await backend.ask('GET', '/integrator/callbackUrl')).body)).not.toContain('whsec_');
     expect(await stranger.ask('POST', '/integrator/callbackUrl/secret')).toMatchObject({
       status: 404,
@@ -152,12 +152,12 @@ describe('the callback of an integrator', () => {
     ['https://shop.example:22/', 'must use port 443 or a port above 1023'],
     ['shop.example/hook', 'must be an absolute URL'],
   ])('is not registered at %s', async (callbackUrl, detail) => {
-    const answer = await backend.register(callbackUrl);
-    expect(answer).toMatchObject({
+    const response = await backend.register(callbackUrl);
+    expect(response).toMatchObject({
       status: 400,
       body: { errorCode: 104, errors: [{ pointer: '/callbackUrl', detail }] },
     });
-    expect(JSON.stringify(answer.body)).not.toContain('swordfish');
+    expect(JSON.stringify(response.body)).not.toContain('swordfish');
     expect((await backend.ask('GET', '/integrator/callbackUrl')).body).toEqual({ callbackUrl: receiver.url });
   });
 
@@ -168,8 +168,8 @@ describe('the callback of an integrator', () => {
     ['no characters', ''],
     ['too many characters', `https://shop.example/${'a'.repeat(2_048)}`],
   ])('is not registered with %s for a URL', async (_what, callbackUrl) => {
-    const answer = await backend.ask('POST', '/integrator/callbackUrl', { callbackUrl });
-    expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/callbackUrl' }] } });
+    const response = await backend.ask('POST', '/integrator/callbackUrl', { callbackUrl });
+    expect(response).toMatchObject({ status: 400, body: { errors: [{ pointer: '/callbackUrl' }] } });
   });
 
   test('is registered under its normal form', async () => {
@@ -221,7 +221,7 @@ describe('the events of an integrator', () => {
     const first = await backend.ask('GET', '/integrator/events?limit=2');
     const next = /<(.*)>; rel="next"/.exec(first.headers.get('link')!)![1]!;
     const second = await backend.ask('GET', next);
-    const page = (answer: { body: unknown }) => (answer.body as { id: string }[]).map(({ id }) => id);
+    const page = (response: { body: unknown }) => (response.body as { id: string }[]).map(({ id }) => id);
     expect([...page(first), ...page(second)]).toEqual(all.slice(0, 4).map(({ id }) => id));
 
     const [{ serviceReference, createdAt }] = all as [(typeof all)[number]];
@@ -253,9 +253,11 @@ describe('the events of an integrator', () => {
     [{ from: '2026-01-02T00:00:00Z', to: '2026-01-02T00:00:00Z' }, '/to'],
     [{ from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z', includeDelivered: 'yes' }, '/includeDelivered'],
   ])('are not replayed by %j', async (range, pointer) => {
-    const answer = await backend.ask('POST', '/integrator/events/replay', range);
-    expect(answer.status).toBe(400);
-    expect((answer.body as { errors: { pointer: string }[] }).errors.map((error) => error.pointer)).toContain(pointer);
+    const response = await backend.ask('POST', '/integrator/events/replay', range);
+    expect(response.status).toBe(400);
+    expect((response.body as { errors: { pointer: string }[] }).errors.map((error) => error.pointer)).toContain(
+      pointer,
+    );
   });
 
   test('the events of an integrator that are due are not replayed again and again', async () => {
@@ -285,8 +287,8 @@ describe('the events of an integrator', () => {
     const id = await event();
     const { database } = installation;
     await database.query(
-      `insert into webhook_attempts (acquirer_id, event_id, number, at, url, status, duration_ms, answer)
-       select a.acquirer_id, a.event_id, n, a.at, a.url, a.status, a.duration_ms, a.answer
+      `insert into webhook_attempts (acquirer_id, event_id, number, at, url, status, duration_ms, response)
+       select a.acquirer_id, a.event_id, n, a.at, a.url, a.status, a.duration_ms, a.response
        from webhook_attempts a, generate_series(2, 1000) n where a.event_id = $1 and a.number = 1`,
       [id],
     );
@@ -306,8 +308,8 @@ describe('the events of an integrator', () => {
        from generate_series(1, 10001)`,
     );
     const range = { from: '2020-01-01T00:00:00Z', to: '2020-01-02T00:00:00Z' };
-    const answer = await backend.ask('POST', '/integrator/events/replay', range);
-    expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/to' }] } });
+    const response = await backend.ask('POST', '/integrator/events/replay', range);
+    expect(response).toMatchObject({ status: 400, body: { errors: [{ pointer: '/to' }] } });
     const { rows } = await installation.database.query(
       "select from webhook_events where round > 1 and created_at < '2021-01-01'",
     );

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { Relay } from '../../support/relay.ts';
-import { untilAnswered } from '../../support/transactions.ts';
+import { outcomeOf } from '../../support/responses.ts';
+import { untilResponded } from '../../support/transactions.ts';
 import { Backend, untilReported } from '../backend.ts';
 import { type Receiver, startReceiver } from '../receiver.ts';
 
@@ -47,7 +47,7 @@ test('a tap that reached no switch is reported, and its next attempt, of another
   const merchantReference = randomUUID();
   const first = outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR', merchantReference }));
   expect(first.type).toBe('UnableToGoOnline');
-  await untilAnswered(installation.database, first.serviceReference);
+  await untilResponded(installation.database, first.serviceReference);
 
   relay = await Relay.open(switchPort, port);
   const other = installation.phone();

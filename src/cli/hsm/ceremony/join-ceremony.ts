@@ -14,7 +14,7 @@ const opening = z.object({
   }),
   first: z.string(),
 });
-const answer = z.union([z.object({ accepted: z.string() }), z.object({ refused: z.string(), isLast: z.boolean() })]);
+const response = z.union([z.object({ accepted: z.string() }), z.object({ refused: z.string(), isLast: z.boolean() })]);
 const end = z.union([z.object({ done: z.string() }), z.object({ failed: z.string() })]);
 
 /**
@@ -54,7 +54,7 @@ export async function joinCeremony(
 async function login(terminal: CustodianTerminal, socket: FrameSocket, cancelled: Promise<never>): Promise<void> {
   for (;;) {
     socket.sendJson(await Promise.race([typeLogin(terminal), cancelled]));
-    const judged = await received(socket, answer, cancelled);
+    const judged = await received(socket, response, cancelled);
     if ('accepted' in judged) return;
     if (judged.isLast) throw new StartError('BAD_CONFIG', judged.refused);
     terminal.say(judged.refused);

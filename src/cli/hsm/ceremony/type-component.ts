@@ -142,7 +142,7 @@ export class HiddenTerminal implements CustodianTerminal {
     return this.#read(question, false);
   }
 
-  /** Restores the terminal. A question that waits is never answered. */
+  /** Restores the terminal. A question that waits never gets a reply. */
   close(): void {
     this.#question?.typed.fill(0);
     this.#question = undefined;

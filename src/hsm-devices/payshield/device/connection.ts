@@ -91,8 +91,8 @@ export interface DeviceConnectionOptions {
   readonly onOpen: () => void;
   /** A response has arrived, so another command can be sent. */
   readonly onFree: () => void;
-  /** @param unanswered the number of commands that failed with the connection */
-  readonly onClosed: (error: HsmDeviceError, unanswered: number) => void;
+  /** @param withoutResponse the number of commands that failed with the connection */
+  readonly onClosed: (error: HsmDeviceError, withoutResponse: number) => void;
 }
 
 interface Outstanding {
@@ -266,13 +266,13 @@ export class DeviceConnection {
     clearTimeout(this.#connectTimer);
     this.#socket.destroy();
     const error = new HsmDeviceError(code, `${this.#options.name}, ${detail}`);
-    const unanswered = [...this.#outstanding.values()];
+    const withoutResponse = [...this.#outstanding.values()];
     this.#outstanding.clear();
-    for (const { settle, timer } of unanswered) {
+    for (const { settle, timer } of withoutResponse) {
       clearTimeout(timer);
       settle?.(error);
     }
-    this.#options.onClosed(error, unanswered.length);
+    this.#options.onClosed(error, withoutResponse.length);
   }
 }
 

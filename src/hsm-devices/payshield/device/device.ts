@@ -168,7 +168,7 @@ export class Device {
     return this.#hasPassed ? 'ready' : 'starting';
   }
 
-  /** Commands that it has and has not answered. */
+  /** Commands with and without a response. */
   get load(): number {
     return this.#outstanding() + this.#queue.length;
   }
@@ -264,9 +264,9 @@ export class Device {
         backoff.reset();
         this.#sendQueued();
       },
-      onClosed: (error, unanswered) => {
+      onClosed: (error, withoutResponse) => {
         if (this.#isClosed) return;
-        if (unanswered > 0) this.#blame(error);
+        if (withoutResponse > 0) this.#blame(error);
         this.#connectionsLost++;
         this.#hasStarted();
         this.#lastFailure = error.message;

@@ -105,7 +105,7 @@ function readWhole({ processor, codec }: Subject, bytes: Uint8Array, request: Is
     return;
   }
   processor.readOutcome(message, request);
-  processor.readReversalAnswer(message);
+  processor.readReversalResponse(message);
   processor.isNetworkAccepted(message);
   processor.providerFields(message);
   processor.readRequest(message);

@@ -34,8 +34,8 @@ export const keyChangeChecks: readonly Check[] = [
         ['00', true],
         ['91', false],
       ] as const) {
-        const answer = overTheWire(subject, keyChange.answer(request, code));
-        expectEqual(processor.isNetworkAccepted(answer), isAccepted, `accepted with ${code}`);
+        const response = overTheWire(subject, keyChange.response(request, code));
+        expectEqual(processor.isNetworkAccepted(response), isAccepted, `accepted with ${code}`);
       }
     }),
   },

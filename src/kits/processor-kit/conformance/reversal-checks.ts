@@ -86,15 +86,15 @@ export const reversalChecks: readonly Check[] = [
     run(subject) {
       const { processor } = subject;
       const { codes } = processor.profile.reversal;
-      const answered = (code: string) => respondWith(subject, reversal(subject, {}), code);
+      const responseWith = (code: string) => respondWith(subject, reversal(subject, {}), code);
       for (const [meaning, listed] of Object.entries(codes)) {
-        for (const code of listed) expectEqual(processor.readReversalAnswer(answered(code)), meaning, code);
+        for (const code of listed) expectEqual(processor.readReversalResponse(responseWith(code)), meaning, code);
       }
       for (const code of [...codes.acknowledged, ...codes.unableToLocate]) {
-        expectThat(processor.isReversalAcknowledged(answered(code)), `${code} does not acknowledge`);
+        expectThat(processor.isReversalAcknowledged(responseWith(code)), `${code} does not acknowledge`);
       }
       for (const code of [...codes.duplicate, ...codes.refused, ...codes.undecided]) {
-        expectThat(!processor.isReversalAcknowledged(answered(code)), `${code} acknowledges`);
+        expectThat(!processor.isReversalAcknowledged(responseWith(code)), `${code} acknowledges`);
       }
       const unknown = respond(subject, reversal(subject, {}), { responseCode: 'ZZ' });
       expectThat(!processor.isReversalAcknowledged(unknown), 'a code in no table acknowledges');
@@ -105,7 +105,7 @@ export const reversalChecks: readonly Check[] = [
     run(subject) {
       const { processor } = subject;
       for (const code of [...TROUBLE_CODES, 'ZZ']) {
-        const read = processor.readReversalAnswer(respond(subject, reversal(subject, {}), { responseCode: code }));
+        const read = processor.readReversalResponse(respond(subject, reversal(subject, {}), { responseCode: code }));
         expectEqual(read, 'undecided', code);
       }
     },
@@ -115,7 +115,7 @@ export const reversalChecks: readonly Check[] = [
     run(subject) {
       const { processor } = subject;
       for (const code of ['21', '94']) {
-        const read = processor.readReversalAnswer(respond(subject, reversal(subject, {}), { responseCode: code }));
+        const read = processor.readReversalResponse(respond(subject, reversal(subject, {}), { responseCode: code }));
         expectThat(read !== 'acknowledged', `${code} acknowledges`);
       }
     },
@@ -124,9 +124,9 @@ export const reversalChecks: readonly Check[] = [
     name: 'a response to a sale does not acknowledge a reversal, and an acknowledgement does not approve a sale',
     run(subject) {
       const sale = authorization(subject);
-      const answer = { responseCode: '00', authorizationCode: '123456' };
-      const toSale = respond(subject, sale, answer);
-      const toReversal = respond(subject, reversal(subject, {}), answer);
+      const response = { responseCode: '00', authorizationCode: '123456' };
+      const toSale = respond(subject, sale, response);
+      const toReversal = respond(subject, reversal(subject, {}), response);
       expectThat(!subject.processor.isReversalAcknowledged(toSale), 'the approval of a sale acknowledges');
       expectEqual(subject.processor.readOutcome(toReversal, sale).kind, 'unknown', 'an acknowledgement as approval');
     },

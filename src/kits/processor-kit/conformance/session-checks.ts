@@ -21,31 +21,34 @@ export const sessionChecks: readonly Check[] = [
         expectEqual(read.kind, 'network', `${kind}: kind`);
         expectEqual(read.network, kind, 'kind of request');
         expectEqual(read.faults.join(', '), '', `${kind}: mandatory fields missing`);
-        const answered = (responseCode: string) => respond(subject, request, { responseCode });
-        expectThat(processor.isNetworkAccepted(answered('00')), `${kind}: 00 is not accepted`);
-        expectThat(!processor.isNetworkAccepted(answered('91')), `${kind}: 91 is accepted`);
+        const responseWith = (responseCode: string) => respond(subject, request, { responseCode });
+        expectThat(processor.isNetworkAccepted(responseWith('00')), `${kind}: 00 is not accepted`);
+        expectThat(!processor.isNetworkAccepted(responseWith('91')), `${kind}: 91 is accepted`);
         expectThat(!processor.isNetworkAccepted(request), `${kind}: a request is read as its own response`);
       }
     },
   },
   {
-    name: 'the echo and cut-over requests of the switch are answered',
+    name: 'the echo and cut-over requests of the switch receive a response',
     run(subject) {
       const { processor, config } = subject;
       for (const kind of ['echo', 'cutOver'] as const) {
         const request = processor.networkRequest(kind, STAMP, config);
         if (request === undefined) continue;
-        const answer = processor.answerSwitchRequest(overTheWire(subject, request), config);
-        expectThat(answer !== undefined, `${kind}: no response`);
-        expectThat(processor.isNetworkAccepted(overTheWire(subject, answer)), `${kind}: the response does not accept`);
+        const response = processor.respondToSwitchRequest(overTheWire(subject, request), config);
+        expectThat(response !== undefined, `${kind}: no response`);
+        expectThat(
+          processor.isNetworkAccepted(overTheWire(subject, response)),
+          `${kind}: the response does not accept`,
+        );
       }
     },
   },
   {
-    name: 'a sale sent by the switch is not answered',
+    name: 'a sale sent by the switch receives no response',
     run({ processor, config }) {
       const sale = processor.authorization(testPurchase(), config);
-      expectThat(processor.answerSwitchRequest(sale, config) === undefined, 'it is answered');
+      expectThat(processor.respondToSwitchRequest(sale, config) === undefined, 'it receives a response');
     },
   },
   {

@@ -2,7 +2,7 @@ import { fromHex, toHex } from '../../../codecs/bytes/hex.ts';
 import { encodeTlv, indexTlv } from '../../../codecs/emv/tlv.ts';
 import { localDateTime, retrievalReference } from '../field-values.ts';
 import type { IsoMessage } from '../iso-message.ts';
-import type { MessageCodec, Outcome, Processor, SimulatedAnswer, SwitchConfig } from '../processor.ts';
+import type { MessageCodec, Outcome, Processor, SimulatedResponse, SwitchConfig } from '../processor.ts';
 import { meaningOf } from '../profile.ts';
 import type { Card, ChipData, Purchase } from '../purchase.ts';
 
@@ -31,9 +31,9 @@ export function overTheWire({ processor, codec }: Subject, message: IsoMessage):
 }
 
 /** The switch's response to a request, both over the wire. */
-export function respond(subject: Subject, request: IsoMessage, answer: SimulatedAnswer): IsoMessage {
+export function respond(subject: Subject, request: IsoMessage, response: SimulatedResponse): IsoMessage {
   const received = overTheWire(subject, request);
-  return overTheWire(subject, subject.processor.simulate(received, answer));
+  return overTheWire(subject, subject.processor.simulate(received, response));
 }
 
 /** The response with this code of the switch in DE39, whether or not a scenario can ask for it. */
@@ -41,17 +41,17 @@ export function respondWith(
   subject: Subject,
   request: IsoMessage,
   switchCode: string,
-  answer: Partial<SimulatedAnswer> = {},
+  more: Partial<SimulatedResponse> = {},
 ): IsoMessage {
   const { spec, profile } = subject.processor;
-  const response = respond(subject, request, { responseCode: meaningOf(profile.codes, switchCode), ...answer });
+  const response = respond(subject, request, { responseCode: meaningOf(profile.codes, switchCode), ...more });
   const field = spec.fields[39]?.name;
   return field === undefined ? response : overTheWire(subject, { ...response, [field]: switchCode });
 }
 
 /** The outcome that the processor reads from the switch's response to a request. */
-export function outcomeOf(subject: Subject, request: IsoMessage, answer: SimulatedAnswer): Outcome {
-  return subject.processor.readOutcome(respond(subject, request, answer), request);
+export function outcomeOf(subject: Subject, request: IsoMessage, response: SimulatedResponse): Outcome {
+  return subject.processor.readOutcome(respond(subject, request, response), request);
 }
 
 /** The outcome of a response with this code of the switch. */
@@ -59,9 +59,9 @@ export function outcomeWith(
   subject: Subject,
   request: IsoMessage,
   switchCode: string,
-  answer?: Partial<SimulatedAnswer>,
+  response?: Partial<SimulatedResponse>,
 ): Outcome {
-  return subject.processor.readOutcome(respondWith(subject, request, switchCode, answer), request);
+  return subject.processor.readOutcome(respondWith(subject, request, switchCode, response), request);
 }
 
 /** 20 November 2026, 14:10:05 UTC. */

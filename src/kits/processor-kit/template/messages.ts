@@ -89,7 +89,7 @@ export function networkRequest(kind: NetworkRequestKind, { stan, sentAtMs }: Mes
 }
 
 // EDIT: the response to requests that your switch initiates.
-export function answerSwitchRequest(request: AcmeMessage): AcmeMessage | undefined {
+export function respondToSwitchRequest(request: AcmeMessage): AcmeMessage | undefined {
   if (request.mti !== '0800') return undefined;
   const { transmissionDateTime, stan, networkCode } = request;
   return { mti: '0810', transmissionDateTime, stan, networkCode, responseCode: '00' };

@@ -1,10 +1,10 @@
 import {
   classifyOutcome,
-  classifyReversalAnswer,
+  classifyReversalResponse,
   indexTlv,
   issuerTags,
   type Outcome,
-  type ReversalAnswer,
+  type ReversalResponse,
   schemeOfPan,
   singleTapFlag,
 } from '#processor-kit';
@@ -31,8 +31,10 @@ export function readOutcome(response: AcmeMessage, request: AcmeMessage): Outcom
   });
 }
 
-export function readReversalAnswer(response: AcmeMessage): ReversalAnswer {
-  return response.mti === '0410' ? classifyReversalAnswer(profile.reversal, response.responseCode ?? '') : 'undecided';
+export function readReversalResponse(response: AcmeMessage): ReversalResponse {
+  return response.mti === '0410'
+    ? classifyReversalResponse(profile.reversal, response.responseCode ?? '')
+    : 'undecided';
 }
 
 export function isNetworkAccepted(response: AcmeMessage): boolean {

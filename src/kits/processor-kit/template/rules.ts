@@ -4,7 +4,7 @@ import type { AcmeMessage } from './spec.ts';
 const MONEY = ['0100', '0400', '0401'];
 const ALL = [...MONEY, '0800'];
 
-// EDIT: what your switch requires of requests; a request that breaks a rule is answered with 30.
+// EDIT: what your switch requires of requests; a request that breaks a rule receives 30.
 export const RULES: readonly RequestRule<AcmeMessage>[] = [
   ...presence<AcmeMessage>(ALL, ['transmissionDateTime', 'stan']),
   ...presence<AcmeMessage>(MONEY, ['amount', 'rrn', 'tid', 'mid', 'currency']),

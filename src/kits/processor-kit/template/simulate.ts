@@ -7,8 +7,8 @@ import {
   otherStan,
   pinRequestCode,
   responseMti,
-  type SimulatedAnswer,
   type SimulatedRequest,
+  type SimulatedResponse,
   schemeOfPan,
   singleTapData,
 } from '#processor-kit';
@@ -44,17 +44,17 @@ export function readRequest(request: AcmeMessage): SimulatedRequest {
 }
 
 // EDIT: the response of your switch.
-export function simulate(request: AcmeMessage, answer: SimulatedAnswer): AcmeMessage {
-  const { asksForPin = false, isOtherStan = false, amountMinor } = answer;
+export function simulate(request: AcmeMessage, response: SimulatedResponse): AcmeMessage {
+  const { asksForPin = false, isOtherStan = false, amountMinor } = response;
   const scheme = schemeOfPan(request.pan ?? request.track2 ?? '') ?? '';
-  const responseCode = asksForPin ? pinRequestCode(profile.codes.pinRequired, scheme) : answer.responseCode;
+  const responseCode = asksForPin ? pinRequestCode(profile.codes.pinRequired, scheme) : response.responseCode;
   return {
     mti: responseMti(request.mti),
     amount: amountMinor === undefined ? request.amount : amountDigits(amountMinor),
     transmissionDateTime: request.transmissionDateTime,
     stan: isOtherStan && request.stan !== undefined ? otherStan(request.stan) : request.stan,
     rrn: request.rrn,
-    authorizationCode: answer.authorizationCode,
+    authorizationCode: response.authorizationCode,
     responseCode,
     tid: request.tid,
     mid: request.mid,

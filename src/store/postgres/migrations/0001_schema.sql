@@ -278,7 +278,7 @@ create table idempotency_keys (
   claim uuid not null, -- Of the request that runs; only it may store its response.
   fingerprint bytea not null, -- SHA-256 of the request: another request with the same key is refused.
   status smallint, -- Of the response; null while the request runs.
-  sealed_answer bytea, -- The response, which may contain a secret that is shown once; null if it was too long.
+  sealed_response bytea, -- The response, which may contain a secret that is shown once; null if it was too long.
   started_at timestamptz not null default clock_timestamp(), -- A claim without response is abandoned after two minutes.
   acquirer_id integer, -- The owner of the credential, so that a move of the acquirer finds the row.
   primary key (credential, route, key)
@@ -387,7 +387,7 @@ create table transactions (
   integrator_id integer not null,
   id uuid not null, -- Assigned by the gateway, at random.
   created_at timestamptz not null,
-  answer_by timestamptz not null, -- The attempt is submitted only if the switch's deadline ends before.
+  respond_by timestamptz not null, -- The attempt is submitted only if the switch's deadline ends before.
   attempt smallint not null, -- Counts from 1. A PIN, or a permitted resubmission, begins the next.
   type smallint not null check (type between 1 and 5), -- 1 tap, 2 TT3, 3 secure card reader, 4 refund, 5 void.
   merchant_id text not null,
@@ -498,7 +498,7 @@ create index transactions_by_original on transactions (acquirer_id, original_id)
 -- were declined or required a PIN, because an approval may follow. An approved tap has no entry, and its updates stay
 -- HOT: a second response to it is found by time (transactions_by_acquirer). Later attempts have entries, because their rows
 -- are older than their requests.
-create index transactions_answerable on transactions (acquirer_id, tid, stan)
+create index transactions_open_to_response on transactions (acquirer_id, tid, stan)
   where reversal_state <> 0 or other_disposition = 1 or pin_state = 1 or attempt > 1;
 
 -- STANs that a reversal still requires, and that no new tap may use.
@@ -804,7 +804,7 @@ create table attempt_messages (
   number smallint not null, -- Of the attempt of a reversal or completion, from 1.
   kind text not null check (kind in ('authorization', 'reversal', 'completion')), -- What was sent.
   connection text not null, -- The connection, as the log names it.
-  outcome text not null check (length(outcome) <= 64), -- `answered`, `garbled`, or the reason why there is no response.
+  outcome text not null check (length(outcome) <= 64), -- `responded`, `garbled`, or the reason why there is no response.
   request_bytes integer, -- Length of the request.
   response_bytes integer, -- Length of the response; null without one.
   masked_request bytea, -- Null if the message could not be masked.
@@ -858,7 +858,7 @@ create table superseded_attempts (
   primary key (acquirer_id, transaction_id, attempt)
 );
 
--- As transactions_answerable: a late response finds its request.
+-- As transactions_open_to_response: a late response finds its request.
 create index superseded_attempts_by_switch on superseded_attempts (acquirer_id, tid, stan);
 
 -- As transactions_owed.
@@ -888,8 +888,8 @@ create table reversal_attempts (
   counts boolean not null default true,
   next_job uuid not null, -- The job of the next attempt.
   -- What the response means; null before one.
-  answer text check (answer in ('acknowledged', 'unableToLocate', 'duplicate', 'refused', 'undecided')),
-  answered_at timestamptz, -- When the response arrived.
+  response text check (response in ('acknowledged', 'unableToLocate', 'duplicate', 'refused', 'undecided')),
+  responded_at timestamptz, -- When the response arrived.
   primary key (acquirer_id, transaction_id, attempt, sent_at)
 );
 
@@ -904,7 +904,7 @@ create index reversal_attempts_by_age on reversal_attempts using brin (sent_at) 
 create table late_responses (
   acquirer_id integer not null,
   transaction_id uuid not null,
-  attempt smallint not null, -- The request that was answered.
+  attempt smallint not null, -- The request of the response.
   kind text not null check (kind in ('approved', 'declined', 'unknown')), -- What it means.
   response_code text not null, -- DE39; empty if there is none.
   authorization_code text not null, -- DE38; empty if there is none.
@@ -1014,7 +1014,7 @@ create table webhook_attempts (
   status smallint, -- HTTP status; null without a response.
   error text, -- Why there was none; null with a response.
   duration_ms integer not null, -- Until the response or the error.
-  answer text, -- The beginning of the response's body.
+  response text, -- The beginning of the response's body.
   primary key (acquirer_id, event_id, number),
   foreign key (acquirer_id, event_id) references webhook_events on delete cascade
 );

@@ -6,7 +6,7 @@ import type {
   NetworkRequestKind,
   Processor,
   Purchase,
-  SimulatedAnswer,
+  SimulatedResponse,
   SwitchConfig,
 } from '../../../kits/processor-kit/processor.ts';
 import { macFunctionOf } from './example-mac.ts';
@@ -24,7 +24,7 @@ const PIN = { block: fromHex('1B9C1845EB993A7A'), ksn: fromHex('FFFF9876543210E0
 const NETWORK: readonly NetworkRequestKind[] = ['signOn', 'signOff', 'echo', 'cutOver'];
 const LATER = { sentAtMs: TAPPED_AT_MS + 30_000, localDateTime: '20261120161035' };
 
-const SALE_ANSWERS: readonly SimulatedAnswer[] = [
+const SALE_RESPONSES: readonly SimulatedResponse[] = [
   { responseCode: '00', authorizationCode: '831042' },
   { responseCode: '51' },
   { responseCode: '', asksForPin: true },
@@ -59,12 +59,12 @@ function taps(): readonly Purchase[] {
 
 function cardMessages(processor: Processor, config: SwitchConfig): IsoMessage[] {
   const partial = { responseCode: '10', authorizationCode: '831042', amountMinor: 617 };
-  const answers = config.profile?.partialApproval ? [...SALE_ANSWERS, partial] : SALE_ANSWERS;
+  const responses = config.profile?.partialApproval ? [...SALE_RESPONSES, partial] : SALE_RESPONSES;
   return [...taps(), { ...taps()[0]!, pin: PIN }].flatMap((purchase) => {
     const mandate = processor.mandateAuthorization?.(purchase, config);
     return [
-      ...withAnswers(processor, processor.authorization(purchase, config), answers),
-      ...(mandate ? withAnswers(processor, mandate, SALE_ANSWERS) : []),
+      ...withResponses(processor, processor.authorization(purchase, config), responses),
+      ...(mandate ? withResponses(processor, mandate, SALE_RESPONSES) : []),
     ];
   });
 }
@@ -82,8 +82,8 @@ function followUps(processor: Processor, config: SwitchConfig): IsoMessage[] {
       ...(completion?.isWanted(config) ? [completion.build({ ...stamp, ...amount }, config)] : []),
     ];
     return [
-      ...(refund ? withAnswers(processor, refund, SALE_ANSWERS.slice(0, 2)) : []),
-      ...advices.flatMap((advice) => withAnswers(processor, advice, [{ responseCode: '00' }])),
+      ...(refund ? withResponses(processor, refund, SALE_RESPONSES.slice(0, 2)) : []),
+      ...advices.flatMap((advice) => withResponses(processor, advice, [{ responseCode: '00' }])),
     ];
   });
 }
@@ -97,8 +97,8 @@ function network(processor: Processor, config: SwitchConfig): IsoMessage[] {
     keyChange!.announcement({ use, number: 9, wrapped: EXAMPLE_KEYS[keyChange!.form], kcv: 'A1B2C3' }, stamp, config),
   ]);
   return [
-    ...requests.flatMap((request) => withAnswers(processor, request, [{ responseCode: '00' }])),
-    ...keys.flatMap((request) => [request, keyChange!.answer(request, '00')]),
+    ...requests.flatMap((request) => withResponses(processor, request, [{ responseCode: '00' }])),
+    ...keys.flatMap((request) => [request, keyChange!.response(request, '00')]),
   ];
 }
 
@@ -108,6 +108,10 @@ const EXAMPLE_KEYS = {
   keyBlock: { block: `B0096M3TC00N0000${'0123456789ABCDEF'.repeat(5)}` },
 } as const;
 
-function withAnswers(processor: Processor, request: IsoMessage, answers: readonly SimulatedAnswer[]): IsoMessage[] {
-  return [request, ...answers.map((answer) => processor.simulate(request, answer))];
+function withResponses(
+  processor: Processor,
+  request: IsoMessage,
+  responses: readonly SimulatedResponse[],
+): IsoMessage[] {
+  return [request, ...responses.map((response) => processor.simulate(request, response))];
 }

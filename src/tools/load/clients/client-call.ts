@@ -1,14 +1,14 @@
 import {
-  type AnswerOf,
-  answerOf,
   type Credentials,
   type OperationName,
   type RawRequest,
   type RequestOf,
+  type ResponseOf,
   requestOf,
+  responseOf,
 } from '#schemas/client';
-import type { HttpAnswer } from '../answer-reader.ts';
 import type { HttpTarget } from '../connection-pool.ts';
+import type { HttpResponse } from '../response-reader.ts';
 
 /**
  * One action of a client: one request, or several in sequence. It is made before it is due, so that sending it costs
@@ -19,7 +19,7 @@ export interface ClientCall {
   /** The complete HTTP request. */
   readonly request: Buffer;
   /** Reads the response: returns another call to make at once on the same connection, or an outcome. */
-  readonly read: (answer: HttpAnswer) => CallOutcome | ClientCall;
+  readonly read: (response: HttpResponse) => CallOutcome | ClientCall;
 }
 
 export interface CallOutcome {
@@ -36,7 +36,7 @@ export interface Asked<Name extends OperationName> {
   readonly scenario: string;
   readonly credentials: Credentials;
   readonly parts: RequestOf<Name>;
-  readonly read: (answer: AnswerOf<Name>) => CallOutcome | ClientCall;
+  readonly read: (response: ResponseOf<Name>) => CallOutcome | ClientCall;
 }
 
 /** A call of an operation. A refusal is an outcome for every operation. */
@@ -50,22 +50,25 @@ export function operationCall<Name extends OperationName>(
     scenario,
     request,
     read: (received) => {
-      const answer = answerIn(name, received);
-      return answer === undefined ? refusal(received) : read(answer);
+      const response = responseIn(name, received);
+      return response === undefined ? refusal(received) : read(response);
     },
   };
 }
 
 /** Undefined for a refusal or any other response. */
-function answerIn<Name extends OperationName>(name: Name, { status, body }: HttpAnswer): AnswerOf<Name> | undefined {
+function responseIn<Name extends OperationName>(
+  name: Name,
+  { status, body }: HttpResponse,
+): ResponseOf<Name> | undefined {
   try {
-    return answerOf(name, { status, text: body.toString('utf8') });
+    return responseOf(name, { status, text: body.toString('utf8') });
   } catch {
     return undefined;
   }
 }
 
-function refusal({ status }: HttpAnswer): CallOutcome {
+function refusal({ status }: HttpResponse): CallOutcome {
   return { outcome: `HTTP ${status}`, isExpected: false, isError: true };
 }
 

@@ -25,8 +25,8 @@ export interface FleetOptions {
   /** Required lifetime of the tokens. */
   readonly seconds: number;
   /**
-   * A terminal whose switch has a short deadline, for taps that no switch answers; if absent, any other terminal is
-   * used.
+   * A terminal whose switch has a short deadline, for taps to which no switch responds; if absent, any other terminal
+   * is used.
    */
   readonly shortDeadlineTerminal?: string | undefined;
 }
@@ -67,7 +67,7 @@ export class Fleet {
     return this.#phones[this.#turn++ % this.#phones.length]!;
   }
 
-  /** A phone for a tap that no switch will answer. */
+  /** A phone for a tap to which no switch will respond. */
   nextWithShortDeadline(): LoadPhone {
     return this.#shortDeadlinePhones[this.#shortDeadlineTurn++ % this.#shortDeadlinePhones.length]!;
   }

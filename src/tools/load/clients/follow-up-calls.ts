@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Credentials } from '#schemas/client';
 import { LoadError } from '../../../basics/errors.ts';
-import type { HttpAnswer } from '../answer-reader.ts';
+import type { HttpResponse } from '../response-reader.ts';
 import { type CallOutcome, type ClientCall, operationCall } from './client-call.ts';
 import type { LoadPhone } from './fleet.ts';
 import { type Clients, type LoadTap, tapCall } from './tap-calls.ts';
@@ -40,8 +40,8 @@ export function linkCall(clients: Clients, tap: LoadTap): ClientCall {
 
 /** A call that is followed by the next one if its outcome is as expected. */
 function followed(call: ClientCall, next: (outcome: CallOutcome) => ClientCall): ClientCall {
-  const read = (answer: HttpAnswer) => {
-    const step = call.read(answer);
+  const read = (response: HttpResponse) => {
+    const step = call.read(response);
     if ('request' in step) return followed(step, next);
     return step.isExpected ? next(step) : step;
   };
@@ -94,20 +94,20 @@ export function afterwardsCall(clients: Clients, tap: LoadTap, what: 'void' | 'r
   const { backend } = clients;
   if (backend === undefined) throw new LoadError('BAD_FILE', `The profile has no apiKey, which ${tap.scenario} needs.`);
   let sale: string | undefined;
-  const keepAnswer: Clients['keepAnswer'] = (answer) => {
-    if (answer.outcome === 'Approved') sale = answer.id;
-    clients.keepAnswer?.(answer);
+  const keepResponse: Clients['keepResponse'] = (response) => {
+    if (response.outcome === 'Approved') sale = response.id;
+    clients.keepResponse?.(response);
   };
   const then = (outcome: CallOutcome) => {
     if (sale === undefined) return outcome;
     return what === 'void' ? voidCall(clients, backend, tap, sale) : refundCall(clients, backend, tap, sale, REFUNDS);
   };
-  return followedBy(tapCall({ ...clients, keepAnswer }, tap), then);
+  return followedBy(tapCall({ ...clients, keepResponse }, tap), then);
 }
 
 function followedBy(call: ClientCall, next: (outcome: CallOutcome) => CallOutcome | ClientCall): ClientCall {
-  const read = (answer: HttpAnswer) => {
-    const step = call.read(answer);
+  const read = (response: HttpResponse) => {
+    const step = call.read(response);
     return 'request' in step ? followedBy(step, next) : next(step);
   };
   return { ...call, read };
@@ -125,7 +125,7 @@ function refundCall(clients: Clients, credentials: Credentials, tap: LoadTap, id
     credentials,
     parts: { params: { id }, body },
     read: ({ serviceReference, type }) => {
-      clients.keepAnswer?.({ id: serviceReference, outcome: type });
+      clients.keepResponse?.({ id: serviceReference, outcome: type });
       if (left > 1) return refundCall(clients, credentials, tap, id, left - 1);
       return { outcome: `Refund ${type}`, isExpected: type === 'Approved', isError: false };
     },

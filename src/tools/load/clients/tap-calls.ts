@@ -14,11 +14,11 @@ export interface Clients {
   readonly backend: Credentials | undefined;
   readonly requests: RequestWriter;
   /** Keeps the last response about a transaction, for comparison with the ledger. */
-  readonly keepAnswer?: ((answer: KeptAnswer) => void) | undefined;
+  readonly keepResponse?: ((response: KeptResponse) => void) | undefined;
 }
 
 /** A response to a client. */
-export interface KeptAnswer {
+export interface KeptResponse {
   /** serviceReference. */
   readonly id: string;
   readonly outcome: OnlineAuthorization['type'];
@@ -100,9 +100,9 @@ function seal({ sealer, deviceInstallationId }: LoadPhone, values: ReadonlyMap<n
   return { merchantReference, generalCardData, paymentCardData };
 }
 
-function outcomeOf({ keepAnswer }: Clients, authorization: OnlineAuthorization, { expects }: LoadTap): CallOutcome {
+function outcomeOf({ keepResponse }: Clients, authorization: OnlineAuthorization, { expects }: LoadTap): CallOutcome {
   const { type, serviceReference, pinToken } = authorization;
   // While a PIN is required, no outcome has been reported yet.
-  if (pinToken === undefined) keepAnswer?.({ id: serviceReference, outcome: type });
+  if (pinToken === undefined) keepResponse?.({ id: serviceReference, outcome: type });
   return { outcome: type, isExpected: type === expects, isError: false };
 }

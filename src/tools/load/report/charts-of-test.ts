@@ -54,15 +54,15 @@ function pointsOf(seconds: readonly Slice[]): Point[] {
 }
 
 function throughput(points: readonly Point[]): Chart {
-  const rate = (key: 'due' | 'answered') => points.map(({ slice, seconds }) => slice[key] / seconds);
+  const rate = (key: 'due' | 'responded') => points.map(({ slice, seconds }) => slice[key] / seconds);
   return {
     title: 'Throughput',
     description:
-      'Calls that were due and calls that were answered, per second. Where the two lines diverge, the gateway fell behind or caught up.',
+      'Calls that were due and calls that received a response, per second. Where the two lines diverge, the gateway fell behind or caught up.',
     xs: timesOf(points),
     series: [
       { name: 'due', values: rate('due'), colour: '--muted' },
-      { name: 'answered', values: rate('answered'), colour: '--c1' },
+      { name: 'responses', values: rate('responded'), colour: '--c1' },
     ],
     format: perSecond,
   };
@@ -90,7 +90,7 @@ function latency(points: readonly Point[]): Chart {
 /** Each step to the right is ten times as rare, so one chart shows the typical and the worst latency. */
 function distribution({ scenarios }: Slice): Chart {
   const nines = Array.from({ length: 41 }, (_, at) => at / 10);
-  const entries = Object.entries(scenarios).sort(([, one], [, other]) => answersOf(other) - answersOf(one));
+  const entries = Object.entries(scenarios).sort(([, one], [, other]) => responsesOf(other) - responsesOf(one));
   const series = entries.slice(0, COLOURS.length).map(([name, { latencies }], at) => {
     const histogram = new Histogram();
     histogram.add(latencies);
@@ -115,7 +115,7 @@ function distribution({ scenarios }: Slice): Chart {
   };
 }
 
-function answersOf({ outcomes }: Slice['scenarios'][string]): number {
+function responsesOf({ outcomes }: Slice['scenarios'][string]): number {
   return Object.values(outcomes).reduce((sum, count) => sum + count, 0);
 }
 

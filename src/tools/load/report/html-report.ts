@@ -144,13 +144,13 @@ function notesOf({ generator, endedBy, ledger }: LoadResult, { thresholds, faile
 }
 
 function tilesOf(result: LoadResult): string {
-  const { perSecond, answered, p50Ms, p99Ms, errors, lost, unsent, sent, ledger } = result;
+  const { perSecond, responded, p50Ms, p99Ms, errors, lost, unsent, sent, ledger } = result;
   const failed = errors + lost + unsent;
   const share = sent + unsent === 0 ? 0 : (100 * failed) / (sent + unsent);
   const books = { word: ledger.ok === null ? 'none' : ledger.ok ? 'ok' : 'NOT OK', tone: toneOf(ledger.ok) };
   return [
-    tile(Math.round(perSecond).toLocaleString('en'), 'answered per second'),
-    tile(answered.toLocaleString('en'), `answered of ${sent.toLocaleString('en')} sent`),
+    tile(Math.round(perSecond).toLocaleString('en'), 'responses per second'),
+    tile(responded.toLocaleString('en'), `responses to ${sent.toLocaleString('en')} sent`),
     tile(milliseconds(p50Ms), 'p50'),
     tile(milliseconds(p99Ms), 'p99'),
     tile(
@@ -172,11 +172,11 @@ function tile(figure: string, name: string, tone = ''): string {
 }
 
 function scenarioSection({ scenarios }: LoadResult): string {
-  const heads = ['Scenario', 'Answered', 'p50', 'p90', 'p99', 'p99.9', 'max', 'Unexpected', 'Outcomes'];
+  const heads = ['Scenario', 'Responses', 'p50', 'p90', 'p99', 'p99.9', 'max', 'Unexpected', 'Outcomes'];
   const rows = Object.entries(scenarios).map(([name, each]) => {
     const latencies = [each.p50Ms, each.p90Ms, each.p99Ms, each.p999Ms, each.maxMs].map(milliseconds);
     const outcomes = Object.entries(each.outcomes).map(([outcome, count]) => `${count} ${outcome}`);
-    const cells = [String(each.answered), ...latencies, String(each.unexpected)].map(
+    const cells = [String(each.responded), ...latencies, String(each.unexpected)].map(
       (cell) => `<td>${escapeHtml(cell)}</td>`,
     );
     return `<tr><th scope="row">${escapeHtml(name)}</th>${cells.join('')}<td>${escapeHtml(outcomes.join(', '))}</td></tr>`;
@@ -186,11 +186,11 @@ function scenarioSection({ scenarios }: LoadResult): string {
 
 function stepSection({ steps }: LoadResult): string {
   if (steps.length === 0) return '';
-  const rows = steps.map(({ perSecond, answeredPerSecond, p99Ms, broke }) => {
-    const cells = [answeredPerSecond.toFixed(0), milliseconds(p99Ms), broke ?? 'held'];
+  const rows = steps.map(({ perSecond, responsesPerSecond, p99Ms, broke }) => {
+    const cells = [responsesPerSecond.toFixed(0), milliseconds(p99Ms), broke ?? 'held'];
     return `<tr><th scope="row">${perSecond}/s</th>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')}</tr>`;
   });
-  return `<section><h2>Steps</h2><div class="scroll">${table(['Due', 'Answered a second', 'p99', ''], rows)}</div></section>`;
+  return `<section><h2>Steps</h2><div class="scroll">${table(['Due', 'Responses a second', 'p99', ''], rows)}</div></section>`;
 }
 
 function table(heads: readonly string[], rows: readonly string[]): string {

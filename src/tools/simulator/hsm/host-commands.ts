@@ -10,7 +10,7 @@ import { isSameMac, keyMac, type MacFunction, type MacMethod } from '../../../co
 import { decipherPin, encipherPin } from '../../../codecs/crypto/pin-block.ts';
 import { FieldReader, responseCodeOf } from '../../../hsm-devices/payshield/host-command.ts';
 import { CommandFields, errorCodeOf, Refusal, refuseIf } from './command-fields.ts';
-import { exportKey, importKey, type KeyAnswer, keyCheckValue, translateZpk } from './key-commands.ts';
+import { exportKey, importKey, type KeyResponse, keyCheckValue, translateZpk } from './key-commands.ts';
 import { KEY_USES, type TestLmk } from './test-lmk.ts';
 
 const MAC_CHARS: Readonly<Record<string, number>> = { '0': 8, '1': 16 };
@@ -159,9 +159,9 @@ const FIRMWARE = '0000-SIM0';
 const STATUS_00 = `3164${FIRMWARE}00000`;
 const UNKNOWN_COMMAND = '68';
 
-type Answer = string | KeyAnswer;
+type CommandResponse = string | KeyResponse;
 
-const COMMANDS: Readonly<Record<string, (command: CommandFields, lmk: TestLmk) => Answer>> = {
+const COMMANDS: Readonly<Record<string, (command: CommandFields, lmk: TestLmk) => CommandResponse>> = {
   CA: (command, lmk) => translateZonePin(command, lmk, 'TPK'),
   CC: (command, lmk) => translateZonePin(command, lmk, 'ZPK'),
   G0: translateDukptPin,
@@ -193,7 +193,7 @@ const COMMANDS: Readonly<Record<string, (command: CommandFields, lmk: TestLmk) =
  * @param message Command Code and fields, without the header
  * @returns Response Code, Error Code and fields
  */
-export function answerCommand(message: Uint8Array, lmk: TestLmk): string {
+export function respondToCommand(message: Uint8Array, lmk: TestLmk): string {
   const fields = new FieldReader(message);
   const code = fields.peek(2);
   const responseCode = code.length === 2 ? responseCodeOf(code) : 'ZZ';
@@ -201,8 +201,10 @@ export function answerCommand(message: Uint8Array, lmk: TestLmk): string {
   if (command === undefined) return responseCode + UNKNOWN_COMMAND;
   try {
     fields.text(2);
-    const answer = command(new CommandFields(fields), lmk);
-    return typeof answer === 'string' ? `${responseCode}00${answer}` : responseCode + answer.errorCode + answer.fields;
+    const response = command(new CommandFields(fields), lmk);
+    return typeof response === 'string'
+      ? `${responseCode}00${response}`
+      : responseCode + response.errorCode + response.fields;
   } catch (error) {
     return responseCode + errorCodeOf(error);
   }

@@ -14,7 +14,7 @@ import {
 } from './test-lmk.ts';
 
 /** The fields of a response, and 01 if the key had no odd parity. */
-export interface KeyAnswer {
+export interface KeyResponse {
   readonly errorCode: '00' | '01';
   readonly fields: string;
 }
@@ -23,7 +23,7 @@ const LMK_SCHEMES: Readonly<Record<string, number>> = { Z: 8, U: 16, T: 24 };
 const LONG_KCV_BYTES = 8;
 
 /** A6. The Atalla variant and optional blocks are not simulated. */
-export function importKey(command: CommandFields, lmk: TestLmk): KeyAnswer {
+export function importKey(command: CommandFields, lmk: TestLmk): KeyResponse {
   const { fields } = command;
   const keyType = fields.hex(3);
   const zmk = command.key();
@@ -40,11 +40,11 @@ export function importKey(command: CommandFields, lmk: TestLmk): KeyAnswer {
   const keyUsage = usage ?? attributes?.usage;
   const use = lmk.form === 'keyBlock' ? useOfUsage(keyUsage, attributes?.modeOfUse) : useOfType(keyType);
   refuseIf(usage !== undefined && !use.usages.includes(usage), '28');
-  return answerWithKey(key, use, scheme, lmk);
+  return respondWithKey(key, use, scheme, lmk);
 }
 
 /** FA. */
-export function translateZpk(command: CommandFields, lmk: TestLmk): KeyAnswer {
+export function translateZpk(command: CommandFields, lmk: TestLmk): KeyResponse {
   const zmk = command.key();
   const received = command.key();
   let scheme: string | undefined;
@@ -56,7 +56,7 @@ export function translateZpk(command: CommandFields, lmk: TestLmk): KeyAnswer {
   }
   command.end();
   const { key } = openReceived(received, lmk.open(zmk, KEY_USES.ZMK, '10'));
-  return answerWithKey(key, KEY_USES.ZPK, scheme, lmk, kcvBytes);
+  return respondWithKey(key, KEY_USES.ZPK, scheme, lmk, kcvBytes);
 }
 
 /** A8. @returns the key under the ZMK and its check value */
@@ -133,13 +133,13 @@ function wrapForExport(key: BlockKey, { usages, modeOfUse }: SimulatedKeyUse, sc
 }
 
 /** Forces odd parity on a TDES key, and reports with 01 that it had another one. */
-function answerWithKey(
+function respondWithKey(
   received: BlockKey,
   use: SimulatedKeyUse,
   scheme: string | undefined,
   lmk: TestLmk,
   kcvBytes = KCV_BYTES,
-): KeyAnswer {
+): KeyResponse {
   const isFit =
     lmk.form === 'keyBlock' ? scheme === 'S' : scheme === undefined || LMK_SCHEMES[scheme] === received.lengthBytes;
   refuseIf(!isFit, scheme !== undefined && Object.hasOwn(LMK_SCHEMES, scheme) ? '27' : '26');

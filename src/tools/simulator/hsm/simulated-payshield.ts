@@ -2,7 +2,7 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { FrameFault, FrameReader, frameOf } from '../../../hsm-devices/payshield/device/connection.ts';
 import { listen, stopListening } from '../listening.ts';
-import { answerCommand } from './host-commands.ts';
+import { respondToCommand } from './host-commands.ts';
 import { type LmkForm, TestLmk } from './test-lmk.ts';
 
 export interface SimulatedPayshieldOptions {
@@ -19,7 +19,7 @@ export interface SimulatedPayshieldOptions {
 const HEADER_LENGTH = 4;
 const CODE_CHARS = 2;
 
-/** A device for tests and demos, with a test LMK that everybody knows. It answers the commands that the gateway sends. */
+/** A device for tests and demos, with a test LMK that everybody knows. It responds to the commands that the gateway sends. */
 export class SimulatedPayshield {
   readonly #server: net.Server;
   readonly #sockets = new Set<net.Socket>();
@@ -56,7 +56,7 @@ export class SimulatedPayshield {
     socket.on('error', () => socket.destroy());
     socket.on('data', (chunk: Buffer) => {
       try {
-        frames.read(chunk, (message) => this.#answer(socket, message));
+        frames.read(chunk, (message) => this.#respond(socket, message));
       } catch (error) {
         if (!(error instanceof FrameFault)) throw error;
         socket.destroy();
@@ -64,11 +64,11 @@ export class SimulatedPayshield {
     });
   }
 
-  #answer(socket: net.Socket, message: Uint8Array): void {
+  #respond(socket: net.Socket, message: Uint8Array): void {
     const header = message.subarray(0, this.#headerLength);
-    const answer = answerCommand(message.subarray(this.#headerLength), this.#lmk);
+    const response = respondToCommand(message.subarray(this.#headerLength), this.#lmk);
     const send = () => {
-      if (socket.writable) socket.write(frameOf(header, Buffer.from(answer, 'latin1')));
+      if (socket.writable) socket.write(frameOf(header, Buffer.from(response, 'latin1')));
     };
     if (this.#latencyMs === 0) send();
     else setTimeout(send, this.#latencyMs);

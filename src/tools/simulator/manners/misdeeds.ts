@@ -56,13 +56,13 @@ export function chooseMisdeed(random: Random, among: readonly Misdeed[]): Misdee
 
 const saying = (responseCode: string, changes: Partial<Reaction> = {}): Reaction => ({
   ...SILENT,
-  answer: { responseCode },
+  response: { responseCode },
   ...changes,
 });
 
 const approval = (changes: Partial<Reaction> = {}): Reaction => ({
   ...SILENT,
-  answer: { responseCode: '00', authorizationCode: UNBOOKED_CODE },
+  response: { responseCode: '00', authorizationCode: UNBOOKED_CODE },
   ...changes,
 });
 
@@ -90,7 +90,8 @@ const delayed = (least: (deadlineMs: number) => number, spreadMs: (deadlineMs: n
 
 const spoilt = (spoil: Spoil) => honestBut((reaction) => ({ ...reaction, spoil }));
 
-const thenLine = (lineFate: ConnectionFate) => honestBut((reaction) => ({ ...reaction, answer: undefined, lineFate }));
+const thenLine = (lineFate: ConnectionFate) =>
+  honestBut((reaction) => ({ ...reaction, response: undefined, lineFate }));
 
 /** Changes a field that the response should repeat unchanged. */
 function distortion(random: Random): (response: IsoMessage) => void {
@@ -106,9 +107,9 @@ function distortion(random: Random): (response: IsoMessage) => void {
 
 const onTheWay: readonly Misdeed[] = [
   { name: 'request lost', isLie: false, commit: () => SILENT },
-  { name: 'answer lost', isLie: false, commit: honestBut(() => SILENT) },
+  { name: 'response lost', isLie: false, commit: honestBut(() => SILENT) },
   {
-    name: 'answer slow',
+    name: 'response slow',
     isLie: false,
     commit: delayed(
       (ms) => ms * 0.3,
@@ -116,7 +117,7 @@ const onTheWay: readonly Misdeed[] = [
     ),
   },
   {
-    name: 'answer late',
+    name: 'response late',
     isLie: false,
     commit: delayed(
       (ms) => ms,
@@ -124,7 +125,7 @@ const onTheWay: readonly Misdeed[] = [
     ),
   },
   {
-    name: 'answer very late',
+    name: 'response very late',
     isLie: false,
     commit: delayed(
       (ms) => ms + 5_000,
@@ -132,7 +133,7 @@ const onTheWay: readonly Misdeed[] = [
     ),
   },
   {
-    name: 'answer doubled',
+    name: 'response doubled',
     isLie: false,
     commit: honestBut((reaction, { random }) => ({
       ...reaction,
@@ -148,12 +149,12 @@ const onTheWay: readonly Misdeed[] = [
     },
   },
   {
-    name: 'answer on another line',
+    name: 'response on another line',
     isLie: false,
     commit: honestBut((reaction) => ({ ...reaction, isElsewhere: true })),
   },
-  { name: 'answer garbled', isLie: false, weight: COSTS_A_LINE, commit: spoilt('garbage') },
-  { name: 'answer cut', isLie: false, weight: COSTS_A_LINE, commit: spoilt('disconnect') },
+  { name: 'response garbled', isLie: false, weight: COSTS_A_LINE, commit: spoilt('garbage') },
+  { name: 'response cut', isLie: false, weight: COSTS_A_LINE, commit: spoilt('disconnect') },
   { name: 'bad MAC', isLie: false, commit: spoilt('badMac') },
   { name: 'line closed', isLie: false, weight: COSTS_A_LINE, commit: thenLine('close') },
   {
@@ -199,7 +200,7 @@ export const AUTHORIZATION_MISDEEDS: readonly Misdeed[] = [
   {
     name: 'booked, PIN asked for',
     isLie: true,
-    commit: honestBut((reaction) => ({ ...reaction, answer: { responseCode: '', asksForPin: true } })),
+    commit: honestBut((reaction) => ({ ...reaction, response: { responseCode: '', asksForPin: true } })),
   },
   { name: 'not booked, trouble code', isLie: true, commit: notDoing(TROUBLE) },
   { name: 'not booked, unknown code', isLie: true, commit: notDoing(UNKNOWN) },
@@ -225,7 +226,7 @@ export const AUTHORIZATION_MISDEEDS: readonly Misdeed[] = [
     isLie: true,
     commit: honestBut((reaction, { amountMinor }) => ({
       ...reaction,
-      answer: { ...reaction.answer, responseCode: '10', amountMinor: Math.floor(amountMinor / 2) },
+      response: { ...reaction.response, responseCode: '10', amountMinor: Math.floor(amountMinor / 2) },
     })),
   },
   {
@@ -233,7 +234,10 @@ export const AUTHORIZATION_MISDEEDS: readonly Misdeed[] = [
     isLie: true,
     commit: honestBut((reaction, { amountMinor, random }) => ({
       ...reaction,
-      answer: reaction.answer && { ...reaction.answer, amountMinor: amountMinor + 1 + Math.floor(random.next() * 99) },
+      response: reaction.response && {
+        ...reaction.response,
+        amountMinor: amountMinor + 1 + Math.floor(random.next() * 99),
+      },
     })),
   },
 ];

@@ -146,18 +146,18 @@ export class RudeSwitch implements Bank {
 
   /** Stores the content of a response in the ledger when it is sent, if the acquirer can read it. */
   #recorded(request: SimulatedRequest, reaction: Reaction): Reaction {
-    const { answer, spoil, distort } = reaction;
-    if (answer === undefined || distort !== undefined || (spoil !== 'no' && spoil !== 'duplicate')) return reaction;
+    const { response, spoil, distort } = reaction;
+    if (response === undefined || distort !== undefined || (spoil !== 'no' && spoil !== 'duplicate')) return reaction;
     if (request.kind === 'completion') return reaction;
     const note =
       request.kind === 'reversal'
-        ? this.#noteOfReversal(request, answer.responseCode)
+        ? this.#noteOfReversal(request, response.responseCode)
         : this.#noteOf(request, reaction);
     return { ...reaction, onSent: note };
   }
 
-  #noteOf(request: SimulatedRequest, { answer }: Reaction): Reaction['onSent'] {
-    const { responseCode, amountMinor = request.amountMinor, isOtherStan = false } = answer!;
+  #noteOf(request: SimulatedRequest, { response }: Reaction): Reaction['onSent'] {
+    const { responseCode, amountMinor = request.amountMinor, isOtherStan = false } = response!;
     const isApproval = APPROVALS.includes(responseCode);
     const isInDoubt = amountMinor !== request.amountMinor || isOtherStan || IN_DOUBT.includes(responseCode);
     if (isInDoubt) return undefined;

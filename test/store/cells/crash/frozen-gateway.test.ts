@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
-import { outcomeOf } from '../../../support/answers.ts';
 import { findingsOf } from '../../../support/cell-books.ts';
 import { TwoCells } from '../../../support/cells.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { GatewayProcess } from '../../../support/gateway-process.ts';
 import { AppPhone, ask, createLink } from '../../../support/links.ts';
+import { outcomeOf } from '../../../support/responses.ts';
 import { letAllDoubtsPass } from '../../../support/transactions.ts';
 import { Backend } from '../../../webhooks/backend.ts';
 import { ok, startReceiver, status } from '../../../webhooks/receiver.ts';
@@ -67,14 +67,14 @@ describe.each(['type-1', 'type-2'] as const)('an acquirer of %s, served by a gro
     closers.push(() => resume(frozen!));
 
     const references: string[] = [];
-    const answers: Promise<unknown>[] = [];
+    const responses: Promise<unknown>[] = [];
     /** Some of them reach the process that is frozen, and wait there. */
     const tapAtGroup = () => {
       for (let n = 0; n < 2 * PROCESSES; n++) {
         const merchantReference = randomUUID();
-        const answer = installation.phoneAt(group.url).tap({ ...SALE, merchantReference });
-        answers.push(
-          answer.then(
+        const response = installation.phoneAt(group.url).tap({ ...SALE, merchantReference });
+        responses.push(
+          response.then(
             ({ status }) => {
               expect([200, 503]).toContain(status);
               if (status === 200) references.push(merchantReference);
@@ -85,7 +85,7 @@ describe.each(['type-1', 'type-2'] as const)('an acquirer of %s, served by a gro
       }
     };
     tapAtGroup();
-    await Promise.all(answers);
+    await Promise.all(responses);
     expect(references).toHaveLength(2 * PROCESSES);
 
     // Frozen with its connection to the switch: its acquirer is not given up, and is served.
@@ -108,7 +108,7 @@ describe.each(['type-1', 'type-2'] as const)('an acquirer of %s, served by a gro
     });
     const { rows: before } = await databases.a.query('select count(*) from transactions where acquirer_id = 1');
     resume(frozen!);
-    await Promise.all(answers);
+    await Promise.all(responses);
     const { rows: after } = await databases.a.query('select count(*) from transactions where acquirer_id = 1');
     expect(after).toEqual(before);
     await group.kill('SIGTERM');
@@ -121,7 +121,7 @@ describe.each(['type-1', 'type-2'] as const)('an acquirer of %s, served by a gro
       expect(outcomeOf(await new AppPhone(installation, link).pay()).type).toBe('Approved');
     expect(await installation.switchStats(gateways.b.url)).toMatchObject({ badMacs: 0 });
 
-    receiver.answer = ok;
+    receiver.respond = ok;
     const failed = receiver.received[0]!.headers['webhook-id'];
     const earlier = receiver.received.length;
     await eventually(async () => {

@@ -8,10 +8,10 @@ import { openCellSession } from '../../../../src/tools/cells/cell-session.ts';
 import { moveAcquirer } from '../../../../src/tools/cells/move-acquirer.ts';
 import { endReplication, startReplication } from '../../../../src/tools/cells/replication.ts';
 import { callMove } from '../../../cells/mover.ts';
-import { outcomeOf } from '../../../support/answers.ts';
 import { KNOWN_AFTER_MS, TwoCells } from '../../../support/cells.ts';
 import { DatabaseRelay } from '../../../support/database-relay.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { outcomeOf } from '../../../support/responses.ts';
 
 let cells: TwoCells;
 beforeAll(async () => {
@@ -118,7 +118,7 @@ test('rows of a table that an update has added between two calls of the command 
   expect(rows).toEqual([{ acquirer_id: 1, id: 7 }]);
 });
 
-/** Calls the command with a list in which one cell does not answer. */
+/** Calls the command with a list in which one cell does not respond. */
 async function callWithout(name: string) {
   const folder = mkdtempSync(join(tmpdir(), 'tapwire-hindered-'));
   const known = await cells.withSessions('a', 'b', async ({ source, target }) => [source.cell, target.cell]);
@@ -135,7 +135,7 @@ async function callWithout(name: string) {
   return call;
 }
 
-test('a cell that takes no part in the move and does not answer does not keep the command from completing it', async () => {
+test('a cell that takes no part in the move and does not respond does not keep the command from completing it', async () => {
   await cells.moveUntil('gaveUp', 'a', 'b');
   const { isMoved, output } = await callWithout('c');
   expect([isMoved, output]).toEqual([true, expect.stringContaining('b serves acquirer 1.')]);
@@ -161,7 +161,7 @@ test('a move whose target goes silent after the source gave the acquirer up ends
   await cells.withSessions('a', 'b', async ({ source, target }) => {
     const relay = await DatabaseRelay.open(target.cell.databaseUrl);
     const cell = { ...target.cell, databaseUrl: relay.url };
-    const silent = await openCellSession(cell, { statementMs: 500, answerAfterMs: 200 });
+    const silent = await openCellSession(cell, { statementMs: 500, respondAfterMs: 200 });
     const onStep = (step: string) => {
       if (step === 'gaveUp') relay.goSilent();
     };

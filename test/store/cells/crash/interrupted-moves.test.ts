@@ -4,10 +4,10 @@ import { purge } from '../../../../src/store/transactions/purge.ts';
 import { takeOver } from '../../../../src/tools/cells/hand-over.ts';
 import { clearRows } from '../../../../src/tools/cells/tenant-tables.ts';
 import { forgetAcquirer, undoMove } from '../../../../src/tools/cells/undo-move.ts';
-import { outcomeOf } from '../../../support/answers.ts';
 import { Killed, TwoCells } from '../../../support/cells.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { voidSale } from '../../../support/refunds.ts';
+import { outcomeOf } from '../../../support/responses.ts';
 
 type Side = 'a' | 'b';
 

@@ -8,10 +8,10 @@ import type { CellSession } from '../../../../src/tools/cells/cell-session.ts';
 import type { MoveStep } from '../../../../src/tools/cells/finish-move.ts';
 import { recoverAcquirer } from '../../../../src/tools/cells/recover-acquirer.ts';
 import { undoMove } from '../../../../src/tools/cells/undo-move.ts';
-import { outcomeOf } from '../../../support/answers.ts';
 import { findingsOf } from '../../../support/cell-books.ts';
 import { Killed, TwoCells } from '../../../support/cells.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { outcomeOf } from '../../../support/responses.ts';
 import { runHere } from '../../../support/run-here.ts';
 
 type Side = 'a' | 'b';
@@ -169,18 +169,18 @@ describe('tapwire cell recover', () => {
   };
 
   test.each([
-    ['answers', (url: string) => url],
+    ['responses', (url: string) => url],
     ['refuses the user', (url: string) => Object.assign(new URL(url), { username: 'nobody', password: 'x' }).href],
   ])('is refused while the other database %s', async (_what, urlOfB) => {
     await cells.moveUntil('gaveUp', 'a', 'b');
     const { exitCode, stderr } = await call(urlOfB);
-    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('The database of b answers.')]);
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('The database of b responds.')]);
     expect(await stateIn('a')).toBe('gone');
     await cells.move('a', 'b');
     await cells.move('b', 'a');
   });
 
-  test('ends the move when the other database does not answer', async () => {
+  test('ends the move when the other database does not respond', async () => {
     await cells.moveUntil('gaveUp', 'a', 'b');
     const { exitCode, stdout } = await call(() => 'postgres://u@127.0.0.1:9/x');
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining('a serves acquirer 1. Never start')]);

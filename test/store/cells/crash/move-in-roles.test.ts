@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { outcomeOf } from '../../../support/answers.ts';
 import { findingsOf } from '../../../support/cell-books.ts';
 import { TwoCells } from '../../../support/cells.ts';
+import { outcomeOf } from '../../../support/responses.ts';
 
 let cells: TwoCells;
 beforeAll(async () => {

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { MoveStep } from '../../../../src/tools/cells/finish-move.ts';
-import { outcomeOf } from '../../../support/answers.ts';
 import { findingsOf } from '../../../support/cell-books.ts';
 import { Killed, TwoCells } from '../../../support/cells.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { outcomeOf } from '../../../support/responses.ts';
 import { letAllDoubtsPass } from '../../../support/transactions.ts';
 
 const STEPS: readonly MoveStep[] = [
@@ -28,13 +28,13 @@ async function sellUntil(isOver: () => boolean, sales: string[], amounts: readon
     const merchantReference = randomUUID();
     for (;;) {
       const phone = cells.installation.phoneAt(cells.url);
-      const answer = await phone.tap({ amount: amounts[n % amounts.length]!, currency: 'ZAR', merchantReference });
-      if (answer.status === 503) {
+      const response = await phone.tap({ amount: amounts[n % amounts.length]!, currency: 'ZAR', merchantReference });
+      if (response.status === 503) {
         await sleep(PAUSE_MS);
         continue;
       }
-      expect(answer.status).toBe(200);
-      sales.push(outcomeOf(answer).serviceReference);
+      expect(response.status).toBe(200);
+      sales.push(outcomeOf(response).serviceReference);
       break;
     }
     await sleep(PAUSE_MS);

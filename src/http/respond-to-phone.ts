@@ -80,7 +80,7 @@ function typeOf(transaction: Transaction): OnlineAuthorization['type'] {
 }
 
 /** Sends the response of 4.4 and 4.5 from the committed row, and records when it has reached the phone. */
-export async function answerPhone(
+export async function respondToPhone(
   { pinTokens, vault }: TransactionDependencies,
   outcomes: Outcomes,
   transaction: Transaction,
@@ -99,7 +99,7 @@ export function recordWhenFlushed(outcomes: Outcomes, transaction: Transaction, 
   const { raw } = reply;
   // A problem was sent before: the request was overdue, so the phone did not get this outcome.
   const isOverdue = reply.sent;
-  const record = () => outcomes.recordAnswer(transaction, raw.writableFinished && !isOverdue);
+  const record = () => outcomes.recordResponse(transaction, raw.writableFinished && !isOverdue);
   if (raw.closed)
     record(); // the phone disconnected while the switch was asked
   else raw.once('close', record);

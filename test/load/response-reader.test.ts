@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { AnswerReader, type HttpAnswer } from '../../src/tools/load/answer-reader.ts';
+import { type HttpResponse, ResponseReader } from '../../src/tools/load/response-reader.ts';
 
 const SIZED = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';
 const CHUNKED = 'HTTP/1.1 503 No\r\ntransfer-encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\n\r\n';
 const EARLY = `HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n${SIZED}`;
 
-function readAll(pieces: readonly string[]): HttpAnswer | 'bad' | undefined {
-  const reader = new AnswerReader();
-  let last: HttpAnswer | 'bad' | undefined;
+function readAll(pieces: readonly string[]): HttpResponse | 'bad' | undefined {
+  const reader = new ResponseReader();
+  let last: HttpResponse | 'bad' | undefined;
   for (const piece of pieces) last = reader.read(Buffer.from(piece));
   return last;
 }
@@ -19,29 +19,29 @@ describe('a response', () => {
     ['after an informational one', EARLY, 200],
   ])('%s is complete with its last byte, however it is split', (_how, text, status) => {
     for (let at = 1; at < text.length; at++) {
-      const answer = readAll([text.slice(0, at), text.slice(at)]);
-      expect(answer).toMatchObject({ status, keepsAlive: true });
-      expect((answer as HttpAnswer).body.toString()).toBe('hello');
+      const response = readAll([text.slice(0, at), text.slice(at)]);
+      expect(response).toMatchObject({ status, keepsAlive: true });
+      expect((response as HttpResponse).body.toString()).toBe('hello');
       expect(readAll([text.slice(0, at)])).toBeUndefined();
     }
   });
 
   test('a response without length ends with its connection', () => {
-    const reader = new AnswerReader();
+    const reader = new ResponseReader();
     expect(reader.read(Buffer.from('HTTP/1.0 200 OK\r\n\r\nhel'))).toBeUndefined();
     expect(reader.read(Buffer.from('lo'))).toBeUndefined();
     expect(reader.finish()).toMatchObject({ status: 200, keepsAlive: false });
   });
 
   test('a response that ends before its end is invalid', () => {
-    const reader = new AnswerReader();
+    const reader = new ResponseReader();
     reader.read(Buffer.from(SIZED.slice(0, -1)));
     expect(reader.finish()).toBeUndefined();
   });
 
   test('shows that its connection ends', () => {
-    const answer = readAll(['HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n']);
-    expect(answer).toMatchObject({ keepsAlive: false });
+    const response = readAll(['HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n']);
+    expect(response).toMatchObject({ keepsAlive: false });
   });
 
   test.each([

@@ -1,5 +1,5 @@
 /** The parts of an HTTP/1.1 response that a load test reads. */
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number;
   readonly body: Buffer;
   /** Whether it says when to repeat a refused request (RFC 9110 10.2.3). */
@@ -9,7 +9,7 @@ export interface HttpAnswer {
 }
 
 /** Ten times a page of a hundred transactions; a gateway sends no larger response. */
-const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 const NOTHING = Buffer.alloc(0);
 const HEAD_END = '\r\n\r\n';
 const LINE_END = '\r\n';
@@ -29,14 +29,14 @@ interface Head {
 }
 
 /** Assembles the responses on one connection from the received chunks. */
-export class AnswerReader {
+export class ResponseReader {
   #received: Buffer = NOTHING;
   #head: Head | undefined;
 
   /** @returns the complete response, undefined if more must arrive, `bad` if it is not HTTP or too large */
-  read(chunk: Buffer): HttpAnswer | 'bad' | undefined {
+  read(chunk: Buffer): HttpResponse | 'bad' | undefined {
     this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
-    if (this.#received.length > MAX_ANSWER_BYTES) return 'bad';
+    if (this.#received.length > MAX_RESPONSE_BYTES) return 'bad';
     while (this.#head === undefined) {
       const head = readHead(this.#received);
       if (head === undefined || head === 'bad') return head;
@@ -45,17 +45,17 @@ export class AnswerReader {
       else this.#head = head;
     }
     const body = readBody(this.#received, this.#head);
-    return body === undefined || body === 'bad' ? body : this.#answer(this.#head, body);
+    return body === undefined || body === 'bad' ? body : this.#response(this.#head, body);
   }
 
   /** The connection has ended. This completes a response that ends with its connection. */
-  finish(): HttpAnswer | undefined {
+  finish(): HttpResponse | undefined {
     const head = this.#head;
     if (head?.framing.kind !== 'close') return undefined;
-    return this.#answer(head, this.#received.subarray(head.bodyOffset));
+    return this.#response(head, this.#received.subarray(head.bodyOffset));
   }
 
-  #answer({ status, hasRetryAfter, keepsAlive }: Head, body: Buffer): HttpAnswer {
+  #response({ status, hasRetryAfter, keepsAlive }: Head, body: Buffer): HttpResponse {
     this.#received = NOTHING;
     this.#head = undefined;
     return { status, body, hasRetryAfter, keepsAlive };
@@ -85,7 +85,7 @@ function framingOf(head: string, status: number, bodyOffset: number): Framing {
 function readBody(received: Buffer, { bodyOffset, framing }: Head): Buffer | 'bad' | undefined {
   if (framing.kind === 'close') return undefined;
   if (framing.kind === 'chunked') return readChunks(received, bodyOffset);
-  if (framing.endOffset > MAX_ANSWER_BYTES) return 'bad';
+  if (framing.endOffset > MAX_RESPONSE_BYTES) return 'bad';
   return received.length >= framing.endOffset ? received.subarray(bodyOffset, framing.endOffset) : undefined;
 }
 

@@ -1,7 +1,7 @@
 import { SealError, StoreUnavailable } from '../../basics/errors.ts';
-import type { ReversalAnswer } from '../../kits/processor-kit/processor.ts';
+import type { ReversalResponse } from '../../kits/processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE } from '../../kits/processor-kit/profile.ts';
-import { answeredStep } from '../decisions/reversal-answers.ts';
+import { stepOfResponse } from '../decisions/reversal-responses.ts';
 import { exhaustedStep, reviewStep } from '../decisions/reversal-steps.ts';
 import { type EventPorts, voidEventJobs, webhookJobs } from '../decisions/webhook-job.ts';
 import { Disposition } from '../model/disposition.ts';
@@ -45,13 +45,13 @@ export class ReversalSteps {
    *
    * @returns `unknown` if the reversal changed during every try: then the response must be processed again
    */
-  async recordAnswer(key: ReversalKey, answer: ReversalAnswer): Promise<'late' | 'duplicate' | 'unknown'> {
+  async recordResponse(key: ReversalKey, response: ReversalResponse): Promise<'late' | 'duplicate' | 'unknown'> {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const transaction = await this.#read(key, () => this.#deps.store.findRequest(key));
       if (!transaction) return 'unknown';
       const facts = await this.#read(key, () => this.#deps.store.findOriginalFacts(transaction));
       const nowMs = this.#deps.clock.nowMs();
-      const step = answeredStep({ transaction, facts, sentAtMs: key.sentAtMs, answer, nowMs });
+      const step = stepOfResponse({ transaction, facts, sentAtMs: key.sentAtMs, response, nowMs });
       if (!step) return 'duplicate';
       if (await this.commit(step)) return 'late';
     }
@@ -157,7 +157,7 @@ function needsPerson({ transaction, to, auditEntries }: ReversalStep): boolean {
 
 function reasonOf({ record }: ReversalStep, fault: string | undefined): ReviewReason {
   if (fault !== undefined) return 'UNSENDABLE';
-  return record?.kind === 'answered' ? 'CONTRADICTORY' : 'UNACKNOWLEDGED';
+  return record?.kind === 'responded' ? 'CONTRADICTORY' : 'UNACKNOWLEDGED';
 }
 
 /** The fault of a message whose switch is no longer behind its processor. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { AnswerOverdue } from '../basics/errors.ts';
+import { ResponseOverdue } from '../basics/errors.ts';
 
 /** Covers two commits and two reads at their limits, and the check of a callback URL. */
 const PLAIN_MS = 30_000;
@@ -30,22 +30,26 @@ declare module 'fastify' {
   }
 }
 
-export interface AnswerTimes {
-  /** Time in which a request must be answered; the default is in seconds. */
+export interface ResponseTimes {
+  /** Time in which a request must receive a response; the default is in seconds. */
   readonly plainMs?: number;
   /** Time for which a route that waits for a switch may wait for it. */
   readonly switchWaitMs: () => number;
 }
 
 /**
- * Answers or closes every request before its deadline passes, even if its handler still waits. All requests share one
- * timer. The timer checks requests from the oldest on and stops at the first that is within the deadline of any route.
+ * Responds to or closes every request before its deadline passes, even if its handler still waits. All requests share
+ * one timer. The timer checks requests from the oldest on and stops at the first that is within the deadline of any
+ * route.
  *
  * The list is an array with empty places. A Map would keep ended requests alive: it discards an internal table every few
  * requests, and these survive until the next full collection (see pending-requests.ts; at half load, the heap before a collection
  * had 130 to 190 MB with a Map, and 80 to 100 MB with this).
  */
-export function keepAnswerDeadlines(server: FastifyInstance, { plainMs = PLAIN_MS, switchWaitMs }: AnswerTimes): void {
+export function keepResponseDeadlines(
+  server: FastifyInstance,
+  { plainMs = PLAIN_MS, switchWaitMs }: ResponseTimes,
+): void {
   const limitOf = ({ routeOptions: { config } }: FastifyRequest) => {
     if (config.facts?.isEndless) return Number.POSITIVE_INFINITY;
     return config.facts?.waitsForSwitch ? switchWaitMs() + COMMITS_WITHIN_MS : plainMs;
@@ -87,5 +91,5 @@ function giveUp(waiting: Waiting): void {
   }
   waiting.isGivenUp = true;
   const { facts } = waiting.request.routeOptions.config;
-  reply.send(new AnswerOverdue(facts?.waitsForSwitch === true));
+  reply.send(new ResponseOverdue(facts?.waitsForSwitch === true));
 }

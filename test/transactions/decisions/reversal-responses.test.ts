@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ReversalAnswer } from '../../../src/kits/processor-kit/processor.ts';
-import { answeredStep } from '../../../src/payments/decisions/reversal-answers.ts';
+import type { ReversalResponse } from '../../../src/kits/processor-kit/processor.ts';
+import { stepOfResponse } from '../../../src/payments/decisions/reversal-responses.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { ReversalState, type Transaction, VoidState } from '../../../src/payments/model/transaction.ts';
 import type { SentReversal } from '../../../src/payments/ports/store-ports.ts';
@@ -9,7 +9,7 @@ import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
 const { none, owed, sent, confirming, acknowledged, needsReview } = ReversalState;
 
 /** The attempts of a reversal, each with its response, or with the given differences. */
-function attemptsOf(...given: (ReversalAnswer | null | Partial<SentReversal>)[]): SentReversal[] {
+function attemptsOf(...given: (ReversalResponse | null | Partial<SentReversal>)[]): SentReversal[] {
   return given.map((each, index) => ({
     sentAtMs: SENT_AT_MS + (index + 1) * 60_000,
     number: index + 1,
@@ -18,23 +18,23 @@ function attemptsOf(...given: (ReversalAnswer | null | Partial<SentReversal>)[])
     confirms: false,
     counts: true,
     nextJob: `job ${index + 1}`,
-    answer: null,
-    ...(typeof each === 'string' ? { answer: each } : each),
+    response: null,
+    ...(typeof each === 'string' ? { response: each } : each),
   }));
 }
 
-interface Answered {
+interface Responded {
   /** Attempts before the response. */
   readonly attempts: readonly SentReversal[];
-  /** The number of the answered attempt; default: the last one. */
+  /** The number of the attempt with a response; default: the last one. */
   readonly number?: number;
   readonly wasApprovedLate?: boolean;
 }
 
 function step(
   changes: Partial<Transaction>,
-  answer: ReversalAnswer,
-  { attempts, number = attempts.length, wasApprovedLate = false }: Answered,
+  response: ReversalResponse,
+  { attempts, number = attempts.length, wasApprovedLate = false }: Responded,
 ) {
   const transaction = sampleTransaction({
     disposition: Disposition.Indeterminate,
@@ -44,13 +44,13 @@ function step(
   });
   const { sentAtMs } = attempts[number - 1]!;
   const facts = { attempts, wasApprovedLate };
-  return answeredStep({ transaction, facts, sentAtMs, answer, nowMs: SENT_AT_MS });
+  return stepOfResponse({ transaction, facts, sentAtMs, response, nowMs: SENT_AT_MS });
 }
 
 const VOID = { disposition: Disposition.Approved, voidState: VoidState.asked } as const;
-const goesOn = (answer: ReversalAnswer, attempt: number) => ({
+const goesOn = (response: ReversalResponse, attempt: number) => ({
   to: { reversalState: sent },
-  auditEntries: [{ reversalAnswer: answer, attempt }],
+  auditEntries: [{ reversalResponse: response, attempt }],
   enqueue: [],
   remove: [],
 });
@@ -62,7 +62,7 @@ describe('an acknowledgement', () => {
     expect(step({}, 'acknowledged', { attempts: attemptsOf(null) })).toMatchObject({
       to: voided,
       auditEntries: [{ reversal: 'acknowledged', attempt: 1 }],
-      record: { kind: 'answered', answer: 'acknowledged' },
+      record: { kind: 'responded', response: 'acknowledged' },
       attempts: 1,
       enqueue: [],
       remove: ['job 1'],
@@ -85,7 +85,7 @@ describe('an acknowledgement', () => {
     const attempts = attemptsOf({ counts: false }, null);
     expect(step({}, 'acknowledged', { attempts, number: 1 })).toMatchObject({
       ...goesOn('acknowledged', 1),
-      record: { answer: 'acknowledged' },
+      record: { response: 'acknowledged' },
     });
   });
 
@@ -108,8 +108,8 @@ describe('a doubtful acknowledgement', () => {
   test.each([
     ['could not locate the original', 'unableToLocate', {}],
     ['came for an attempt that may have overtaken the original', 'acknowledged', { couldOvertake: true }],
-  ] as const)('a doubtful acknowledgement because the switch %s must be confirmed a minute later', (_what, answer, attempt) => {
-    expect(step({}, answer, { attempts: attemptsOf(attempt) })).toMatchObject({
+  ] as const)('a doubtful acknowledgement because the switch %s must be confirmed a minute later', (_what, response, attempt) => {
+    expect(step({}, response, { attempts: attemptsOf(attempt) })).toMatchObject({
       to: { reversalState: confirming, disposition: Disposition.Indeterminate },
       auditEntries: [{ reversal: 'confirming', attempt: 1 }],
       enqueue: [{ queue: 'reverse', startAfterSeconds: 60, data: { reversalAttempt: 2 } }],
@@ -120,9 +120,9 @@ describe('a doubtful acknowledgement', () => {
   test.each([
     'acknowledged',
     'unableToLocate',
-  ] as const)('is confirmed by "%s" to an attempt that requests it', (answer) => {
+  ] as const)('is confirmed by "%s" to an attempt that requests it', (response) => {
     const attempts = attemptsOf('unableToLocate', { confirms: true, couldOvertake: true });
-    const decided = step({ reversalState: confirming }, answer, { attempts });
+    const decided = step({ reversalState: confirming }, response, { attempts });
     expect(decided?.to).toMatchObject({ reversalState: acknowledged, needsReview: false });
   });
 
@@ -153,7 +153,7 @@ describe('"duplicate transmission"', () => {
   });
 
   /** Attempts that share a STAN, which is not that of their original. */
-  const withOwnStan = (...given: (ReversalAnswer | null | Partial<SentReversal>)[]) =>
+  const withOwnStan = (...given: (ReversalResponse | null | Partial<SentReversal>)[]) =>
     attemptsOf(...given).map((each) => ({ ...each, stan: '000021' }));
 
   test('acknowledges a repeat of an attempt without a response, if the STAN is that of the reversal alone', () => {
@@ -197,12 +197,12 @@ describe('a refusal', () => {
   test.each([
     'refused',
     'undecided',
-  ] as const)('"%s" of an uncertain request changes nothing, any number of times', (answer) => {
-    expect(step({}, answer, { attempts: attemptsOf('refused', 'refused', null) })).toMatchObject(goesOn(answer, 3));
+  ] as const)('"%s" of an uncertain request changes nothing, any number of times', (response) => {
+    expect(step({}, response, { attempts: attemptsOf('refused', 'refused', null) })).toMatchObject(goesOn(response, 3));
   });
 
-  test.each(['refused', 'unableToLocate'] as const)('"%s" of a void is not final the first time', (answer) => {
-    expect(step(VOID, answer, { attempts: attemptsOf(null) })).toMatchObject(goesOn(answer, 1));
+  test.each(['refused', 'unableToLocate'] as const)('"%s" of a void is not final the first time', (response) => {
+    expect(step(VOID, response, { attempts: attemptsOf(null) })).toMatchObject(goesOn(response, 1));
   });
 
   test.each([
@@ -225,8 +225,8 @@ describe('a refusal', () => {
   });
 
   test.each([
-    ['had no answer', [null, 'refused'] as const],
-    ['was answered in trouble', ['undecided', 'refused'] as const],
+    ['had no response', [null, 'refused'] as const],
+    ['had a response with a trouble code', ['undecided', 'refused'] as const],
   ])('twice, after an attempt of the void that %s, leaves it in doubt', (_what, [first, second]) => {
     expect(step(VOID, 'refused', { attempts: attemptsOf(first, second, null) })).toMatchObject({
       to: { reversalState: needsReview, needsReview: true, voidState: VoidState.asked },
@@ -236,12 +236,12 @@ describe('a refusal', () => {
   });
 
   test('twice, after an attempt before a late approval that may have taken effect, leaves it in doubt as well', () => {
-    const attempts = attemptsOf({ counts: false }, { counts: false, answer: 'refused' }, 'refused', null);
+    const attempts = attemptsOf({ counts: false }, { counts: false, response: 'refused' }, 'refused', null);
     expect(step(VOID, 'refused', { attempts })?.to).toMatchObject({ reversalState: needsReview });
   });
 
   test('twice, after an attempt that was not recorded, leaves it in doubt as well', () => {
-    const attempts = attemptsOf({ number: 2, answer: 'refused' }, { number: 3 });
+    const attempts = attemptsOf({ number: 2, response: 'refused' }, { number: 3 });
     expect(step({ ...VOID, reversalAttempt: 3 }, 'refused', { attempts })?.to).toMatchObject({
       reversalState: needsReview,
     });
@@ -263,7 +263,7 @@ describe('a refusal', () => {
     const decided = step({ ...VOID, reversalAttempt: 1 }, 'refused', { attempts: [...before, ...now] });
     expect(decided).toMatchObject(goesOn('refused', 1));
     const late = step({ ...VOID, reversalAttempt: 0, reversalState: owed }, 'unableToLocate', { attempts: before });
-    expect(late?.auditEntries).toEqual([{ reversalAnswer: 'unableToLocate', attempt: 2 }]);
+    expect(late?.auditEntries).toEqual([{ reversalResponse: 'unableToLocate', attempt: 2 }]);
   });
 });
 
@@ -287,7 +287,7 @@ describe('an acknowledgement of a void', () => {
 
   test('an acknowledgement of a void that was permanently refused makes it disputed, also for an attempt sent before a late approval', () => {
     const refused = { ...VOID, voidState: null, reversalState: none, reversalAttempt: 0 };
-    const attempts = attemptsOf({ answer: 'refused', counts: false }, 'refused', 'refused');
+    const attempts = attemptsOf({ response: 'refused', counts: false }, 'refused', 'refused');
     expect(step(refused, 'acknowledged', { attempts, number: 1, wasApprovedLate: true })?.to).toMatchObject({
       ...{ reversalState: needsReview, voidState: VoidState.disputed, needsReview: true },
       disposition: Disposition.Approved,

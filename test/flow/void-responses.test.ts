@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { VoidAnswer } from '../../schemas/refund.ts';
+import type { VoidResponse } from '../../schemas/refund.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { ReversalState, VoidState } from '../../src/payments/model/transaction.ts';
 import { eventually } from '../support/eventually.ts';
@@ -42,7 +42,7 @@ async function startVoid(): Promise<VoidUnderWay> {
   scene.scripted.hold('0420', '0421');
   const { status, body } = await voidSale(scene.installation, sale);
   expect(status).toBe(202);
-  return { sale, voided: (body as VoidAnswer).serviceReference, first: await scene.scripted.next('0420') };
+  return { sale, voided: (body as VoidResponse).serviceReference, first: await scene.scripted.next('0420') };
 }
 
 async function expectVoided({ sale, voided }: VoidUnderWay): Promise<void> {
@@ -76,7 +76,7 @@ describe('a void that took effect remains one', () => {
     await installWithReceiver();
     const under = await startVoid();
     await scene.untilTimedOut(1);
-    under.first.answer();
+    under.first.respond();
     await expectVoided(under);
     expect(scene.scripted.of('0421')).toEqual([]);
     await scene.untilAtRest(under.sale);
@@ -87,10 +87,10 @@ describe('a void that took effect remains one', () => {
     await installWithReceiver();
     const under = await startVoid();
     await scene.untilTimedOut(1);
-    (await scene.nextRepeat(under.sale)).answer(withCode('57'));
-    (await scene.nextRepeat(under.sale)).answer(withCode('57'));
+    (await scene.nextRepeat(under.sale)).respond(withCode('57'));
+    (await scene.nextRepeat(under.sale)).respond(withCode('57'));
     await expectInDoubt(under);
-    under.first.answer();
+    under.first.respond();
     await expectVoided(under);
   });
 
@@ -101,7 +101,7 @@ describe('a void that took effect remains one', () => {
     await scene.untilTimedOut(1);
     await before.stop();
     await scene.installation.startGateway();
-    under.first.answer({}, { on: scene.scripted.lines.at(-1)! });
+    under.first.respond({}, { on: scene.scripted.lines.at(-1)! });
     await expectVoided(under);
   });
 });
@@ -115,8 +115,8 @@ describe('a void is in doubt, and nothing can be refunded,', () => {
     await installWithReceiver();
     const under = await startVoid();
     await scene.untilTimedOut(1);
-    (await scene.nextRepeat(under.sale)).answer(withCode(code));
-    (await scene.nextRepeat(under.sale)).answer(withCode(code));
+    (await scene.nextRepeat(under.sale)).respond(withCode(code));
+    (await scene.nextRepeat(under.sale)).respond(withCode(code));
     await expectInDoubt(under);
     await scene.untilAtRest(under.sale);
   });
@@ -128,16 +128,16 @@ describe('a void is in doubt, and nothing can be refunded,', () => {
     await scene.letTimePass(under.sale, 73 * 3_600);
     await scene.scripted.next('0421');
     await expectInDoubt(under);
-    under.first.answer();
+    under.first.respond();
     await expectVoided(under);
   });
 
   test('a void is in doubt, and nothing can be refunded, if the switch reported a fault before it refused', async () => {
     await installWithReceiver();
     const under = await startVoid();
-    under.first.answer(withCode('96'));
-    (await scene.nextRepeat(under.sale)).answer(withCode('57'));
-    (await scene.nextRepeat(under.sale)).answer(withCode('57'));
+    under.first.respond(withCode('96'));
+    (await scene.nextRepeat(under.sale)).respond(withCode('57'));
+    (await scene.nextRepeat(under.sale)).respond(withCode('57'));
     await expectInDoubt(under);
   });
 });
@@ -146,12 +146,12 @@ describe('a switch that reports a fault refuses nothing:', () => {
   test.each(['06', '91', '96', 'ZZ'])('a void continues after %s twice until it is acknowledged', async (code) => {
     await installWithReceiver();
     const under = await startVoid();
-    under.first.answer(withCode(code));
-    (await scene.nextRepeat(under.sale)).answer(withCode(code));
+    under.first.respond(withCode(code));
+    (await scene.nextRepeat(under.sale)).respond(withCode(code));
     const third = await scene.nextRepeat(under.sale);
     expect(await storedSaleOf(under.voided)).toMatchObject({ disposition: null });
     expect(await storedSaleOf(under.sale)).toMatchObject({ voidState: VoidState.asked });
-    third.answer();
+    third.respond();
     await expectVoided(under);
   });
 });
@@ -166,7 +166,7 @@ test('no repeat is due before the deadline of the previous attempt', async () =>
     [under.sale],
   );
   expect(job!.startsAtMs - sent.rows[0]!.at).toBeGreaterThanOrEqual(19_500);
-  under.first.answer();
+  under.first.respond();
   await expectVoided(under);
 });
 
@@ -174,8 +174,8 @@ describe('a void that is permanently refused', () => {
   test('is reported: void.failed, Declined', async () => {
     await installWithReceiver();
     const under = await startVoid();
-    under.first.answer(withCode('57'));
-    (await scene.nextRepeat(under.sale)).answer(withCode('57'));
+    under.first.respond(withCode('57'));
+    (await scene.nextRepeat(under.sale)).respond(withCode('57'));
     await eventually(async () =>
       expect(await storedSaleOf(under.voided)).toMatchObject({ disposition: Disposition.Declined, needsReview: true }),
     );
@@ -188,12 +188,12 @@ describe('a void that is permanently refused', () => {
   test('a void that is permanently refused and acknowledged afterwards is disputed: nothing can be refunded until a person has reviewed it', async () => {
     await installWithReceiver();
     const under = await startVoid();
-    under.first.answer(withCode('57'));
-    (await scene.nextRepeat(under.sale)).answer(withCode('57'));
+    under.first.respond(withCode('57'));
+    (await scene.nextRepeat(under.sale)).respond(withCode('57'));
     await eventually(async () =>
       expect(await storedSaleOf(under.voided)).toMatchObject({ disposition: Disposition.Declined }),
     );
-    under.first.answer();
+    under.first.respond();
     await eventually(async () =>
       expect(await storedSaleOf(under.sale)).toMatchObject({
         disposition: Disposition.Approved,

@@ -1,14 +1,14 @@
 import { appendFileSync, createReadStream, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { KeptAnswer } from './clients/tap-calls.ts';
+import type { KeptResponse } from './clients/tap-calls.ts';
 
-export function answersPath(folder: string, worker: number): string {
+export function responsesPath(folder: string, worker: number): string {
   return join(folder, `${worker}.ndjson`);
 }
 
 /** The responses to the clients of one worker, one per line. Those of an hour would not fit in memory. */
-export class AnswerFile {
+export class ResponseFile {
   readonly #path: string;
   #lines: string[] = [];
 
@@ -16,8 +16,8 @@ export class AnswerFile {
     this.#path = path;
   }
 
-  add(answer: KeptAnswer): void {
-    this.#lines.push(JSON.stringify(answer));
+  add(response: KeptResponse): void {
+    this.#lines.push(JSON.stringify(response));
   }
 
   /** Writes the responses that were added since the last call. */
@@ -29,9 +29,9 @@ export class AnswerFile {
 }
 
 /** The responses that the workers of a test wrote into a folder. */
-export async function* readAnswers(folder: string): AsyncGenerator<KeptAnswer> {
+export async function* readResponses(folder: string): AsyncGenerator<KeptResponse> {
   for (const name of readdirSync(folder)) {
     const lines = createInterface({ input: createReadStream(join(folder, name)) });
-    for await (const line of lines) if (line !== '') yield JSON.parse(line) as KeptAnswer;
+    for await (const line of lines) if (line !== '') yield JSON.parse(line) as KeptResponse;
   }
 }

@@ -1,4 +1,4 @@
-import type { ReversalAnswer } from '../../kits/processor-kit/processor.ts';
+import type { ReversalResponse } from '../../kits/processor-kit/processor.ts';
 import { Disposition } from '../model/disposition.ts';
 import { REVERSAL_CONFIRMED_AFTER_SECONDS } from '../model/time-limits.ts';
 import { ReversalState, type Transaction, VoidState } from '../model/transaction.ts';
@@ -8,7 +8,7 @@ import { isOpen, resultOf, reverseJob, stepOf } from './reversal-steps.ts';
 /**
  * What the responses to a reversal mean together. The functions are pure, like those of reversal-steps.ts.
  *
- * A switch may answer an attempt after its deadline, on another connection, to another worker, or more than once.
+ * A switch may respond to an attempt after its deadline, on another connection, to another worker, or more than once.
  * Each response is therefore weighed together with those to the other attempts of the same reversal:
  *
  * - An acknowledgement of any attempt counts at any time, unless the original was approved after that attempt was
@@ -29,13 +29,13 @@ import { isOpen, resultOf, reverseJob, stepOf } from './reversal-steps.ts';
  */
 
 /** A response to one attempt of the reversal of a request. */
-export interface ReversalAnswered {
+export interface ReversalResponded {
   /** The request as stored. */
   readonly transaction: Transaction;
   readonly facts: Pick<OriginalFacts, 'attempts' | 'wasApprovedLate' | 'wasSwitchChanged'>;
   /** Identifies the attempt. */
   readonly sentAtMs: number;
-  readonly answer: ReversalAnswer;
+  readonly response: ReversalResponse;
   readonly nowMs: number;
 }
 
@@ -43,7 +43,7 @@ export interface ReversalAnswered {
  * Of two responses to one attempt, the one with the greater weight counts: first an acknowledgement, then the one
  * that leaves more doubt.
  */
-const WEIGHTS: Readonly<Record<ReversalAnswer, number>> = {
+const WEIGHTS: Readonly<Record<ReversalResponse, number>> = {
   refused: 1,
   unableToLocate: 2,
   undecided: 3,
@@ -52,43 +52,43 @@ const WEIGHTS: Readonly<Record<ReversalAnswer, number>> = {
 };
 
 /** The effect of a response on the reversal; undefined if the response contains nothing new. */
-export function answeredStep(answered: ReversalAnswered): ReversalStep | undefined {
-  const { transaction, facts, sentAtMs, answer, nowMs } = answered;
+export function stepOfResponse(responded: ReversalResponded): ReversalStep | undefined {
+  const { transaction, facts, sentAtMs, response, nowMs } = responded;
   const attempt = facts.attempts.find((each) => each.sentAtMs === sentAtMs);
-  if (!attempt || (attempt.answer !== null && WEIGHTS[attempt.answer] >= WEIGHTS[answer])) return undefined;
-  const attempts = facts.attempts.map((each) => (each === attempt ? { ...each, answer } : each));
+  if (!attempt || (attempt.response !== null && WEIGHTS[attempt.response] >= WEIGHTS[response])) return undefined;
+  const attempts = facts.attempts.map((each) => (each === attempt ? { ...each, response } : each));
   const weighed: Weighed = { transaction, attempt, attempts, facts, nowMs };
-  const step = effectOf(weighed, meaningOf(answer, weighed));
+  const step = effectOf(weighed, meaningOf(response, weighed));
   return {
     ...(step ?? {
-      ...stepOf(transaction, nowMs, [{ reversalAnswer: answer, attempt: attempt.number }]),
+      ...stepOf(transaction, nowMs, [{ reversalResponse: response, attempt: attempt.number }]),
       to: resultOf(transaction),
     }),
-    record: { kind: 'answered', sentAtMs, answer },
+    record: { kind: 'responded', sentAtMs, response },
     attempts: attempts.length,
   };
 }
 
-interface Weighed extends Pick<ReversalAnswered, 'transaction' | 'facts' | 'nowMs'> {
+interface Weighed extends Pick<ReversalResponded, 'transaction' | 'facts' | 'nowMs'> {
   readonly attempt: SentReversal;
   /** Includes the new response. */
   readonly attempts: readonly SentReversal[];
 }
 
-const REFUSALS: readonly (ReversalAnswer | null)[] = ['refused', 'unableToLocate'];
+const REFUSALS: readonly (ReversalResponse | null)[] = ['refused', 'unableToLocate'];
 
-function meaningOf(answer: ReversalAnswer, { transaction, attempt, attempts }: Weighed): ReversalAnswer {
-  if (answer !== 'duplicate') return answer;
+function meaningOf(response: ReversalResponse, { transaction, attempt, attempts }: Weighed): ReversalResponse {
+  if (response !== 'duplicate') return response;
   if (attempt.stan === transaction.stan) return 'duplicate';
   const others = attempts.filter((each) => each.counts && each.sentAtMs !== attempt.sentAtMs);
   const isRepeat = others.some(
-    (each) => each.sentAtMs < attempt.sentAtMs && each.stan === attempt.stan && each.answer === null,
+    (each) => each.sentAtMs < attempt.sentAtMs && each.stan === attempt.stan && each.response === null,
   );
-  return isRepeat && !others.some((each) => each.answer === 'duplicate') ? 'acknowledged' : 'duplicate';
+  return isRepeat && !others.some((each) => each.response === 'duplicate') ? 'acknowledged' : 'duplicate';
 }
 
 /** Undefined if the response does not change the course of the reversal. */
-function effectOf(weighed: Weighed, meaning: ReversalAnswer): ReversalStep | undefined {
+function effectOf(weighed: Weighed, meaning: ReversalResponse): ReversalStep | undefined {
   const { transaction, attempt } = weighed;
   const { voidState } = transaction;
   // Any attempt counts: one that was sent before a late approval may have taken effect after it.
@@ -104,15 +104,15 @@ function effectOf(weighed: Weighed, meaning: ReversalAnswer): ReversalStep | und
 }
 
 /** Whether the switch made a reversal of a sale that a person found to stand, or refuses that of one found voided. */
-function contradictsResolution({ reversalState, disposition }: Transaction, meaning: ReversalAnswer): boolean {
+function contradictsResolution({ reversalState, disposition }: Transaction, meaning: ReversalResponse): boolean {
   const contrary = disposition === Disposition.Approved ? 'acknowledged' : 'refused';
   return reversalState === ReversalState.resolved && meaning === contrary;
 }
 
 /** The transaction stays as it was reported until a person has looked again. */
-function contradictedStep({ transaction, attempt, nowMs }: Weighed, meaning: ReversalAnswer): ReversalStep {
+function contradictedStep({ transaction, attempt, nowMs }: Weighed, meaning: ReversalResponse): ReversalStep {
   return {
-    ...stepOf(transaction, nowMs, [{ reversalAnswer: meaning, attempt: attempt.number }]),
+    ...stepOf(transaction, nowMs, [{ reversalResponse: meaning, attempt: attempt.number }]),
     to: { ...resultOf(transaction), needsReview: true },
   };
 }
@@ -125,10 +125,10 @@ function duplicateStep(weighed: Weighed): ReversalStep | undefined {
   const { transaction, attempt, attempts, nowMs } = weighed;
   const { reversalState, needsReview } = transaction;
   if (isOpen(transaction)) return reviewStepOf(weighed);
-  const isAcknowledged = attempts.some(({ answer }) => answer === 'acknowledged' || answer === 'unableToLocate');
+  const isAcknowledged = attempts.some(({ response }) => response === 'acknowledged' || response === 'unableToLocate');
   if (reversalState !== ReversalState.acknowledged || isAcknowledged || needsReview) return undefined;
   return {
-    ...stepOf(transaction, nowMs, [{ reversalAnswer: 'duplicate', attempt: attempt.number }]),
+    ...stepOf(transaction, nowMs, [{ reversalResponse: 'duplicate', attempt: attempt.number }]),
     to: { ...resultOf(transaction), needsReview: true },
   };
 }
@@ -138,7 +138,7 @@ function wasRefused({ reversalState, disposition, voidState }: Transaction): boo
   return reversalState === ReversalState.none && disposition === Disposition.Approved && voidState === null;
 }
 
-function acknowledgementStep(weighed: Weighed, meaning: ReversalAnswer): ReversalStep | undefined {
+function acknowledgementStep(weighed: Weighed, meaning: ReversalResponse): ReversalStep | undefined {
   const { transaction, attempt, facts, nowMs } = weighed;
   const isDoubtful = meaning === 'unableToLocate' || attempt.couldOvertake;
   if (isDoubtful && !attempt.confirms) {
@@ -229,8 +229,8 @@ function attemptsOfVoid({ transaction, attempts }: Weighed): readonly SentRevers
   return attempts.slice(Math.max(first, 0));
 }
 
-function isRefused({ answer }: SentReversal): boolean {
-  return REFUSALS.includes(answer);
+function isRefused({ response }: SentReversal): boolean {
+  return REFUSALS.includes(response);
 }
 
 function nextJobs({ attempts }: Weighed): string[] {

@@ -27,7 +27,7 @@ export type WriteBytes = (bytes: Uint8Array, onWritten: () => void) => void;
  * Outgoing responses, encoded one after the other into reused memory and passed to the socket in one write. Memory
  * that the socket uses is not changed until the socket releases it.
  */
-export class AnswerBuffer {
+export class ResponseBuffer {
   readonly #framing: Framing;
   readonly #write: WriteBytes;
   readonly #frameBytes: number;
@@ -86,7 +86,7 @@ const GARBAGE = new TextEncoder().encode('THIS IS NO MESSAGE');
 /** Inverts every bit of a MAC. One bit would suffice, but all bits are easier to see in a trace. */
 const ALL_BITS = 0xff;
 
-export interface AnswerWriterOptions {
+export interface ResponseWriterOptions {
   readonly socket: Socket;
   readonly processor: Processor;
   readonly codec: MessageCodec;
@@ -96,21 +96,21 @@ export interface AnswerWriterOptions {
  * Writes the messages of one connection, whole or spoiled. All responses to one chunk are sent in one write, without a
  * timer.
  */
-export class AnswerWriter {
-  readonly #options: AnswerWriterOptions;
-  readonly #answers: AnswerBuffer;
+export class ResponseWriter {
+  readonly #options: ResponseWriterOptions;
+  readonly #responses: ResponseBuffer;
   #isGathering = false;
   #isFlushPlanned = false;
 
-  constructor(options: AnswerWriterOptions) {
+  constructor(options: ResponseWriterOptions) {
     const { socket, processor } = options;
     this.#options = options;
-    this.#answers = new AnswerBuffer(processor.framing, (bytes, onWritten) => socket.write(bytes, onWritten));
+    this.#responses = new ResponseBuffer(processor.framing, (bytes, onWritten) => socket.write(bytes, onWritten));
   }
 
   /** True when the peer has more unread data than allowed. */
   get isOverfull(): boolean {
-    return this.#answers.isOverfull;
+    return this.#responses.isOverfull;
   }
 
   /** Sends everything that is written during the call at its end. */
@@ -149,7 +149,7 @@ export class AnswerWriter {
   }
 
   flush(): void {
-    if (!this.#options.socket.destroyed) this.#answers.flush();
+    if (!this.#options.socket.destroyed) this.#responses.flush();
   }
 
   #writeGarbage(header?: Uint8Array): void {
@@ -180,13 +180,13 @@ export class AnswerWriter {
   #disconnectInside(response: IsoMessage, header?: Uint8Array): void {
     const { socket, codec } = this.#options;
     this.flush();
-    this.#answers.append((target, offset) => codec.encode(response, target, offset), header);
-    this.#answers.flush(Math.ceil(this.#answers.waitingBytes / 2));
+    this.#responses.append((target, offset) => codec.encode(response, target, offset), header);
+    this.#responses.flush(Math.ceil(this.#responses.waitingBytes / 2));
     socket.destroySoon();
   }
 
   #append(writeMessage: WriteMessage, header?: Uint8Array): void {
-    this.#answers.append(writeMessage, header);
+    this.#responses.append(writeMessage, header);
     if (this.#isGathering || this.#isFlushPlanned) return;
     this.#isFlushPlanned = true;
     setImmediate(() => {

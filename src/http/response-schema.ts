@@ -13,7 +13,7 @@ const serializers = new Map<string, ReturnType<typeof buildSerializer>>();
 const buildSerializer = SerializerSelector()({});
 
 /** JSON Schema of a response, for fastify's compiled serializer. */
-export function answerSchema(schema: z.ZodType): object {
+export function responseSchema(schema: z.ZodType): object {
   let compiled = compiledSchemas.get(schema);
   if (compiled === undefined) {
     compiled = z.toJSONSchema(schema, { target: 'draft-7', unrepresentable: 'any', io: 'output' });
@@ -23,18 +23,18 @@ export function answerSchema(schema: z.ZodType): object {
   return compiled;
 }
 
-/** As `answerSchema`, of a response that is a list. */
-export function answerList(item: z.ZodType): object {
+/** As `responseSchema`, of a response that is a list. */
+export function responseList(item: z.ZodType): object {
   let list = lists.get(item);
   if (list === undefined) {
     list = item.array();
     lists.set(item, list);
   }
-  return answerSchema(list);
+  return responseSchema(list);
 }
 
-/** @returns the zod schema that was passed to `answerSchema`; undefined for a schema made in another way */
-export function answerSource(compiled: object): z.ZodType | undefined {
+/** @returns the zod schema that was passed to `responseSchema`; undefined for a schema made in another way */
+export function responseSource(compiled: object): z.ZodType | undefined {
   return sources.get(compiled);
 }
 

@@ -5,7 +5,7 @@ import { recordMacVerdict } from '../../../src/kits/processor-kit/mac-verdict.ts
 type Type1Message = Parameters<typeof type1.simulate>[0];
 
 /** A response of the switch: a code, and a flaw of the message. */
-export interface SwitchResponse {
+export interface CodedResponse {
   readonly code: string;
   /** DE4 if it differs from the request. */
   readonly amountMinor?: number | undefined;
@@ -44,7 +44,7 @@ export function isReversalForm(flaw: Flaw | undefined): flaw is ReversalForm {
 }
 
 /** A reversal keeps the STAN of its original: without DE7 a response may belong to either of the two. */
-export function isAmbiguous({ flaw }: SwitchResponse): boolean {
+export function isAmbiguous({ flaw }: CodedResponse): boolean {
   return flaw === 'as a reversal, no DE7' || flaw === 'as a reversal, no DE7 and DE37';
 }
 
@@ -68,7 +68,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
 };
 
 /** The meaning of a response to a purchase; an unreliable response has none. */
-export function meaningOf({ code, flaw }: SwitchResponse): Meaning {
+export function meaningOf({ code, flaw }: CodedResponse): Meaning {
   return flaw === undefined ? (MEANINGS[code] ?? 'unclear') : 'unclear';
 }
 
@@ -93,12 +93,12 @@ const REVERSAL_MEANINGS: Readonly<Record<string, ReversalMeaning>> = {
 /** An acknowledgement takes no money: fields that do not match it with its request do not change its meaning. */
 const HARMLESS: readonly (Flaw | undefined)[] = [undefined, 'other amount', 'no RRN'];
 
-export function reversalMeaningOf({ code, flaw }: SwitchResponse): ReversalMeaning {
+export function reversalMeaningOf({ code, flaw }: CodedResponse): ReversalMeaning {
   return HARMLESS.includes(flaw) || isReversalForm(flaw) ? (REVERSAL_MEANINGS[code] ?? 'unclear') : 'unclear';
 }
 
 /** The message of a response; undefined if its bytes are not a message. */
-export function responseTo(request: IsoMessage, response: SwitchResponse): IsoMessage | undefined {
+export function responseTo(request: IsoMessage, response: CodedResponse): IsoMessage | undefined {
   const { code, amountMinor, flaw } = response;
   if (flaw === 'undecodable') return undefined;
   const authorizationCode = code === '00' || code === '10' ? '123456' : undefined;
