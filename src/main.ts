@@ -222,7 +222,7 @@ async function openWork({
   ...common
 }: WorkParts) {
   const { lateResponses } = createUseCases(depsOfJobs);
-  unmatchedResponses.open((responses, isLastLook) => lateResponses.recordUnmatched(responses, isLastLook));
+  unmatchedResponses.open((responses, isLastLookUp) => lateResponses.recordUnmatched(responses, isLastLookUp));
   // A stop waits for taps in flight: the longest deadline of a switch plus the time to respond.
   const drainMs = () => (deadlines.seconds + RESPONSE_SLACK_SECONDS) * 1_000;
   common.closers.push(() => switches.close(depsOfJobs.clock.monotonicMs() + drainMs()));

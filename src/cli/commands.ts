@@ -8,7 +8,7 @@ import { bad } from './output.ts';
  * `src/cli/README.md`.
  */
 export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
-  demo: ['tapwire demo', 'tapwire demo --stay --manners poor --seed 7'],
+  demo: ['tapwire demo', 'tapwire demo --stay --behaviour faulty --seed 7'],
   tap: [
     'tapwire tap --amount 10.00',
     'tapwire tap --amount 10.51 --card mastercard        declined',

@@ -2,9 +2,9 @@ import { parseArgs } from 'node:util';
 import { MoneyError, StartError } from '../basics/errors.ts';
 import type { Processor, SwitchConfig } from '../kits/processor-kit/processor.ts';
 import { keyExchangeConfig } from '../kits/processor-kit/switch-config.ts';
+import { parseBehaviour } from '../tools/simulator/behaviour/behaviour.ts';
 import { CardAccount, type TestCard, testCards } from '../tools/simulator/card-accounts.ts';
 import { FAULT_KINDS, type FaultKind, type FaultRates, parseShare } from '../tools/simulator/faults.ts';
-import { parseManners } from '../tools/simulator/manners/manners.ts';
 import { readRecording } from '../tools/simulator/scenarios.ts';
 import type { SimulatedProcessor, SimulatorOptions } from '../tools/simulator/start-simulator.ts';
 import { text, texts } from './output.ts';
@@ -27,8 +27,8 @@ export const USAGE = `usage: tapwire simulate [TYPE=PORT ...] [hsm=PORT ...] [op
   --cut-over-at HH:MM    the UTC time at which the switch begins its next business day and announces it (00:00)
   --change-keys TIME     announce new MAC and PIN keys at this interval, under a transport key printed at the start; the type
                          needs macKeys or a zone pinKey from --config
-  --manners HOW          good | poor (responses are lost, late, duplicated, corrupted) | none (also arbitrary responses at
-                         any time); only the ledger is reliable (good)
+  --behaviour HOW        correct | faulty (responses are lost, late, duplicated, corrupted) | arbitrary (also arbitrary
+                         responses at any time); only the ledger is reliable (correct)
 ${HSM_USAGE}
   --seed NUMBER          the same seed produces the same faults and latencies in the same order
 
@@ -47,7 +47,7 @@ const FLAGS = {
   'cut-over-at': { ...text, default: '00:00' },
   'change-keys': text,
   seed: text,
-  manners: { ...text, default: 'good' },
+  behaviour: { ...text, default: 'correct' },
   drop: text,
   late: text,
   duplicate: text,
@@ -69,7 +69,7 @@ const HSM_WORD = /^hsm=/;
 /**
  * Reads `type-1=9101 type-2=9201 --drop 0.1% ...`.
  *
- * @throws StartError BAD_CONFIG, SimulatorError FAULT_INVALID or MANNERS_UNKNOWN, naming the invalid argument
+ * @throws StartError BAD_CONFIG, SimulatorError FAULT_INVALID or BEHAVIOUR_UNKNOWN, naming the invalid argument
  */
 export function readSimulateOptions(args: string[], types: ReadonlyMap<string, Processor>): SimulateOptions {
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options: FLAGS });
@@ -100,7 +100,7 @@ export function readSimulateOptions(args: string[], types: ReadonlyMap<string, P
     cards: readCards(values.cards),
     latency,
     faults: faultsOf(values),
-    manners: parseManners(values.manners),
+    behaviour: parseBehaviour(values.behaviour),
     echoEveryMs: timeOf(values, 'echo-every'),
     signOffEveryMs: timeOf(values, 'sign-off-every'),
     cutOverAtMinute: minuteOf(values['cut-over-at']),

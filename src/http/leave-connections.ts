@@ -14,13 +14,13 @@ const LOOK_EVERY_MS = 50;
  * A request that is on its way arrives well within this time. Each look is in another turn of the event loop, so a
  * request that had already arrived has been read by then.
  */
-const IDLE_LOOKS = 6;
+const IDLE_CHECKS = 6;
 /** Idle connections are ended by then. The others have a request in progress, and end with its response. */
 const MAX_CHECKS = 100;
 
 interface Tracked {
   bytesRead: number;
-  idleLooks: number;
+  idleChecks: number;
 }
 
 /**
@@ -42,7 +42,7 @@ export function leaveConnections(server: FastifyInstance, pending: PendingRespon
     socket.once('close', () => openedAtMs.delete(socket));
   });
   http.on(isHttps(http) ? 'secureConnection' : 'connection', (socket: Socket) => {
-    connections.set(socket, { bytesRead: 0, idleLooks: 0 });
+    connections.set(socket, { bytesRead: 0, idleChecks: 0 });
     socket.once('close', () => connections.delete(socket));
   });
   /** A response that was built before the stop does not say that it is the last. */
@@ -91,9 +91,9 @@ function untilNoneIsIdle(
       for (const [socket, tracked] of connections) {
         const isUnused = hasNoRequest(socket);
         isIdle ||= isUnused;
-        tracked.idleLooks = !isUnused || socket.bytesRead !== tracked.bytesRead ? 0 : tracked.idleLooks + 1;
+        tracked.idleChecks = !isUnused || socket.bytesRead !== tracked.bytesRead ? 0 : tracked.idleChecks + 1;
         tracked.bytesRead = socket.bytesRead;
-        if (tracked.idleLooks > IDLE_LOOKS) socket.end();
+        if (tracked.idleChecks > IDLE_CHECKS) socket.end();
       }
       if (isIdle && ++checks < MAX_CHECKS) return;
       clearInterval(looking);

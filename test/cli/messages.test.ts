@@ -41,7 +41,7 @@ test.each([
   ['link --amount 10,00', 1, '--amount 10,00: expected an amount such as 10.00'],
   ['tap --amount 10 --card dinersclub', 2, '--card dinersclub: expected one of visa, '],
   ['demo --seed x', 1, '--seed x: expected a whole number'],
-  ['demo --manners x', 1, '--manners x: expected good, poor or none'],
+  ['demo --behaviour x', 1, '--behaviour x: expected correct, faulty or arbitrary'],
   ['simulate --latency x', 1, '--latency x: expected a form such as 8ms'],
   ['simulate --drop 5', 1, '--drop 5: expected a share such as 0.1% or 0.001'],
   ['simulate --drop 60% --late 60%', 1, 'The shares of the faults exceed 100%'],

@@ -38,9 +38,9 @@ test('the command without arguments is one type 1 switch, without faults, on thi
 });
 
 test('a switch follows the protocol unless configured otherwise', () => {
-  expect(read().manners).toBe('good');
-  expect(read('--manners', 'none', '--seed', '7')).toMatchObject({ manners: 'none', seed: 7 });
-  expect(() => read('--manners', 'bad')).toThrow('--manners bad: expected good, poor or none');
+  expect(read().behaviour).toBe('correct');
+  expect(read('--behaviour', 'arbitrary', '--seed', '7')).toMatchObject({ behaviour: 'arbitrary', seed: 7 });
+  expect(() => read('--behaviour', 'bad')).toThrow('--behaviour bad: expected correct, faulty or arbitrary');
 });
 
 test('every fault has a flag, as a percentage or a share', () => {

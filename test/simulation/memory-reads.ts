@@ -49,7 +49,7 @@ export function findRequestsOfResponses(
   return namedBy(openRequests, responses);
 }
 
-/** What the last look finds. */
+/** What the last look-up finds. */
 export function findApproved(rows: Rows, responses: readonly ResponseIdentity[]): (Transaction | undefined)[] {
   const requests = [...rows.values()].map(({ transaction }) => transaction);
   return namedBy(

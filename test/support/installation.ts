@@ -15,9 +15,9 @@ import type { Database } from '../../src/store/postgres/open-database.ts';
 import type { SwitchStats } from '../../src/switching/switches/acquirer-switch.ts';
 import { Phone } from '../../src/tools/phone/phone.ts';
 import type { Profile } from '../../src/tools/phone/profile.ts';
+import type { Behaviour } from '../../src/tools/simulator/behaviour/behaviour.ts';
 import { demoKeysOf } from '../../src/tools/simulator/demo-hsm.ts';
 import type { LedgerEntry } from '../../src/tools/simulator/ledger.ts';
-import type { Manners } from '../../src/tools/simulator/manners/manners.ts';
 import { type Simulator, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { documentedFetch } from './documented.ts';
 import { eventually } from './eventually.ts';
@@ -40,7 +40,7 @@ export interface InstallationOptions {
   /** How many connections the switch accepts at a time; default: any number. */
   readonly maxSessions?: number;
   /** How the switch behaves, and the seed for it; default: it follows the protocol. */
-  readonly manners?: Manners;
+  readonly behaviour?: Behaviour;
   readonly seed?: number;
   /** The port to which gateways connect, from the port of the switch: for a relay between the two. */
   readonly connectTo?: (switchPort: number) => Promise<number>;
@@ -131,7 +131,7 @@ export class Installation {
     profile,
     config: differences,
     timeScale = TIME_SCALE,
-    manners,
+    behaviour,
     seed,
     maxSessions,
     connectTo,
@@ -140,17 +140,24 @@ export class Installation {
   }: InstallationOptions): Promise<Installation> {
     const testDatabase = given ?? (await createTestDatabase());
     const processor = (await loadProcessors()).get(type)!;
-    const behaviour: SwitchConfig = {
+    const dialect: SwitchConfig = {
       ...processor.exampleConfig,
       pinKey: PIN_KEYS[type],
       ...differences,
       profile: { deadlineMs: DEADLINE_MS, overtakingGuardSeconds: GUARD_SECONDS, ...profile },
     };
-    const processors = [{ processor, config: behaviour, port: 0 }];
-    const simulator = await startSimulator({ processors, timeScale, areOutagesKept: true, manners, seed, maxSessions });
+    const processors = [{ processor, config: dialect, port: 0 }];
+    const simulator = await startSimulator({
+      processors,
+      timeScale,
+      areOutagesKept: true,
+      behaviour,
+      seed,
+      maxSessions,
+    });
     const switchPort = simulator.ports[0]!;
     const port = (await connectTo?.(switchPort)) ?? switchPort;
-    const config = { ...behaviour, addresses: differences?.addresses ?? [{ host: '127.0.0.1', port }] };
+    const config = { ...dialect, addresses: differences?.addresses ?? [{ host: '127.0.0.1', port }] };
     const tenants = await saveTenants(testDatabase.database, { type: processor.type, config });
     const folder = mkdtempSync(join(tmpdir(), 'tapwire-installation-'));
     const keysFile = join(folder, 'hsm-keys.json');

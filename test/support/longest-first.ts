@@ -37,8 +37,8 @@ export const LONG_FILES: readonly string[] = [
   'browser/console-work.test.ts',
   'browser/pay-page.test.ts',
   // Of `npm run test:crash`: those that start a gateway for each test, and those that wait for limits of real time.
-  'flow/crash/manners.test.ts',
-  'flow/crash/manners-of-others.test.ts',
+  'flow/crash/behaviour.test.ts',
+  'flow/crash/behaviour-of-others.test.ts',
   'flow/crash/silent-gateways.test.ts',
   'flow/crash/failpoints.test.ts',
   'flow/crash/failpoints-of-workers.test.ts',

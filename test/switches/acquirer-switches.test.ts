@@ -218,18 +218,18 @@ test('the connections of a switch whose claim is lost are closed, and opened aga
   mayClaim = true;
   await eventually(() => expect(switches.find(1, 1)?.isSignedOn).toBe(true));
   await switches.close(clock.monotonicMs() + 1_000);
-  expect(released).toBe(1); // the rest ends with the process, after its last looks
+  expect(released).toBe(1); // the rest ends with the process, after its last look-ups
 });
 
 test('a claim is released when the switch is closed and every late response of its acquirer was looked up', async () => {
   const events: string[] = [];
   const claims: LineClaims = { claim: async () => async () => void events.push('released') };
-  const looks = [Promise.withResolvers<boolean>(), Promise.withResolvers<boolean>()];
+  const lookUps = [Promise.withResolvers<boolean>(), Promise.withResolvers<boolean>()];
   let line: AcquirerSwitch;
   const lookUpAll = (acquirerId: number) => {
     const look = events.length;
     events.push(`look at ${acquirerId}, ${line.availability}`);
-    return looks[look]!.promise;
+    return lookUps[look]!.promise;
   };
   const { opening, store, stored } = await open({ claims, lookUpAll });
   store(1);
@@ -239,9 +239,9 @@ test('a claim is released when the switch is closed and every late response of i
   line = [...switches][0]![1];
   stored.length = 0;
   await eventually(() => expect(events).toEqual(['look at 1, closed']));
-  looks[0]!.resolve(false); // the database was unavailable
+  lookUps[0]!.resolve(false); // the database was unavailable
   await eventually(() => expect(events).toEqual(['look at 1, closed', 'look at 1, closed']));
-  looks[1]!.resolve(true);
+  lookUps[1]!.resolve(true);
   await eventually(() => expect(events).toEqual(['look at 1, closed', 'look at 1, closed', 'released']));
 });
 

@@ -96,9 +96,9 @@ describe('at sign-on', () => {
     ['receives no response', { isSilent: true }, 'NO_RESPONSE'],
     ['is declined', { code: '91' }, 'REFUSED'],
     ['is promised and does not come', { keeps: false }, 'NOT_ANNOUNCED'],
-  ])('a key that %s keeps the previous one, is reported, and is requested again', async (_how, manner, lastFault) => {
+  ])('a key that %s keeps the previous one, is reported, and is requested again', async (_how, behaviour, lastFault) => {
     const { exchange, keys, line, asked } = await workerWith(new KeptKeys(), {}, 60);
-    expect(await exchange.afterSignOn(line('line', manner), undefined)).toBe(true);
+    expect(await exchange.afterSignOn(line('line', behaviour), undefined)).toBe(true);
     expect(exchange.stats).toMatchObject({ exchanged: 0, failed: 1, lastFault, keys: [] });
     expect(keys.keys.map(({ number }) => number)).toEqual([1]);
     await eventually(() => expect(asked.length).toBeGreaterThan(1));

@@ -21,7 +21,7 @@ function unmatched(stan = '000001', acquirerId = 1): UnmatchedResponse {
 
 /** Responses settled according to `kindOf`; records what was looked up in each statement. */
 function open(kindOf: (stan: string) => UnmatchedKind = () => 'unknown') {
-  const looks: string[][] = [];
+  const lookUps: string[][] = [];
   const errors: unknown[] = [];
   const unknown: UnmatchedResponse[] = [];
   const unmatchedResponses = new UnmatchedResponses(
@@ -29,10 +29,10 @@ function open(kindOf: (stan: string) => UnmatchedKind = () => 'unknown') {
     (unmatched) => unknown.push(unmatched),
   );
   unmatchedResponses.open(async (batch) => {
-    looks.push(batch.map(({ stan }) => stan));
+    lookUps.push(batch.map(({ stan }) => stan));
     return batch.map(({ stan }) => kindOf(stan));
   });
-  return { unmatchedResponses, looks, errors, unknown, counters: new UnmatchedCounters() };
+  return { unmatchedResponses, lookUps, errors, unknown, counters: new UnmatchedCounters() };
 }
 
 describe('while the database is unavailable, an unmatched response', () => {
@@ -40,7 +40,7 @@ describe('while the database is unavailable, an unmatched response', () => {
     const startedAtMs = Date.now();
     const opened = open();
     opened.unmatchedResponses.open(async (batch) => {
-      opened.looks.push(batch.map(({ stan }) => stan));
+      opened.lookUps.push(batch.map(({ stan }) => stan));
       if (Date.now() - startedAtMs < availableAtMs) throw error;
       return batch.map(() => 'late');
     });
@@ -56,47 +56,47 @@ describe('while the database is unavailable, an unmatched response', () => {
   });
 
   test('is looked up at most once a minute after a while, and finally dropped', async () => {
-    const { unmatchedResponses, looks, errors, counters } = openUntilMs(Number.POSITIVE_INFINITY);
+    const { unmatchedResponses, lookUps, errors, counters } = openUntilMs(Number.POSITIVE_INFINITY);
     unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
     await vi.advanceTimersByTimeAsync(3 * 60 * 60_000);
-    expect(looks.length).toBeGreaterThan(30);
-    expect(looks.length).toBeLessThan(180);
-    expect(errors).toHaveLength(looks.length);
+    expect(lookUps.length).toBeGreaterThan(30);
+    expect(lookUps.length).toBeLessThan(180);
+    expect(errors).toHaveLength(lookUps.length);
     expect(counters).toMatchObject({ late: 0, unknown: 0, dropped: 1 });
     expect(unmatchedResponses.waiting).toBe(0);
   });
 
   test('is not looked up endlessly after another error', async () => {
-    const { unmatchedResponses, looks, counters } = openUntilMs(Number.POSITIVE_INFINITY, new TypeError('a bug'));
+    const { unmatchedResponses, lookUps, counters } = openUntilMs(Number.POSITIVE_INFINITY, new TypeError('a bug'));
     unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
     await vi.advanceTimersByTimeAsync(60 * 60_000);
-    expect(looks).toHaveLength(3);
+    expect(lookUps).toHaveLength(3);
     expect(counters.unknown).toBe(1);
   });
 });
 
 describe('an unmatched response', () => {
   test('an unmatched response that is found is looked up once and counted with its kind', async () => {
-    const { unmatchedResponses, looks, counters } = open((stan) => (stan === '000001' ? 'late' : 'duplicate'));
+    const { unmatchedResponses, lookUps, counters } = open((stan) => (stan === '000001' ? 'late' : 'duplicate'));
     unmatchedResponses.take(unmatched('000001'), counters, DECIDED_AFTER_MS);
     unmatchedResponses.take(unmatched('000002'), counters, DECIDED_AFTER_MS);
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(looks.flat()).toEqual(['000001', '000002']);
+    expect(lookUps.flat()).toEqual(['000001', '000002']);
     expect(counters).toMatchObject({ late: 1, duplicates: 1, unknown: 0, dropped: 0 });
   });
 
   test('an unmatched response that is not found is looked up again in a second, and after everything in flight is decided; then it is reported', async () => {
-    const { unmatchedResponses, looks, unknown, counters } = open();
+    const { unmatchedResponses, lookUps, unknown, counters } = open();
     unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
     await vi.advanceTimersByTimeAsync(0);
-    expect(looks).toHaveLength(1);
+    expect(lookUps).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(1_100);
-    expect(looks).toHaveLength(2);
+    expect(lookUps).toHaveLength(2);
     await vi.advanceTimersByTimeAsync(DECIDED_AFTER_MS - 1_000);
-    expect(looks).toHaveLength(2);
+    expect(lookUps).toHaveLength(2);
     expect([counters.unknown, unknown]).toEqual([0, []]);
     await vi.advanceTimersByTimeAsync(1_100);
-    expect(looks).toHaveLength(3);
+    expect(lookUps).toHaveLength(3);
     expect(counters.unknown).toBe(1);
     expect(unknown).toHaveLength(1);
     expect(unmatchedResponses.waiting).toBe(0);
@@ -132,14 +132,14 @@ describe('an unmatched response', () => {
 
 describe('a switch that sends them endlessly', () => {
   test('has at most 256 looked up at once and 5,120 a second, one statement after the other', async () => {
-    const { unmatchedResponses, looks, counters } = open(() => 'late');
+    const { unmatchedResponses, lookUps, counters } = open(() => 'late');
     for (let count = 0; count < 8_000; count++) unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
     await vi.advanceTimersByTimeAsync(999);
-    expect(looks.map((look) => look.length).every((length) => length <= 256)).toBe(true);
-    expect(looks.flat().length).toBeLessThanOrEqual(5_120);
-    expect(looks.flat().length).toBeGreaterThan(4_000);
+    expect(lookUps.map((look) => look.length).every((length) => length <= 256)).toBe(true);
+    expect(lookUps.flat().length).toBeLessThanOrEqual(5_120);
+    expect(lookUps.flat().length).toBeGreaterThan(4_000);
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(looks.flat()).toHaveLength(8_000);
+    expect(lookUps.flat()).toHaveLength(8_000);
   });
 
   test('a switch that sends them endlessly never has two statements at a time, however slow the database is', async () => {
@@ -163,14 +163,14 @@ describe('a switch that sends them endlessly', () => {
   });
 
   test('fills a queue of bounded length, and the rest is counted and dropped', async () => {
-    const { unmatchedResponses, looks, counters } = open();
+    const { unmatchedResponses, lookUps, counters } = open();
     for (let count = 0; count < 50_000; count++) unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
     await vi.advanceTimersByTimeAsync(0);
     expect(unmatchedResponses.waiting).toBeLessThanOrEqual(8_192);
     expect(counters.dropped).toBeGreaterThanOrEqual(50_000 - 8_192 - 256);
     await vi.advanceTimersByTimeAsync(120_000);
     expect(counters.unknown + counters.dropped).toBe(50_000);
-    expect(looks.flat().length).toBeLessThanOrEqual(3 * 8_192);
+    expect(lookUps.flat().length).toBeLessThanOrEqual(3 * 8_192);
     expect(unmatchedResponses.waiting).toBe(0);
   });
 });
@@ -204,36 +204,36 @@ describe('a switch that makes up four hundred responses a second', () => {
 });
 
 test('closing looks up all for the last time, and accepts no more', async () => {
-  const { unmatchedResponses, looks, counters } = open((stan) => (stan === '000001' ? 'unknown' : 'late'));
+  const { unmatchedResponses, lookUps, counters } = open((stan) => (stan === '000001' ? 'unknown' : 'late'));
   unmatchedResponses.take(unmatched('000001'), counters, DECIDED_AFTER_MS);
   await vi.advanceTimersByTimeAsync(10);
   unmatchedResponses.take(unmatched('000002'), counters, DECIDED_AFTER_MS);
   await unmatchedResponses.close();
-  expect(looks.flat().toSorted()).toEqual(['000001', '000001', '000002']);
+  expect(lookUps.flat().toSorted()).toEqual(['000001', '000001', '000002']);
   expect(counters.late).toBe(1);
   unmatchedResponses.take(unmatched('000003'), counters, DECIDED_AFTER_MS);
   expect(counters.dropped).toBe(1);
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(looks).toHaveLength(2);
+  expect(lookUps).toHaveLength(2);
 });
 
 describe('what is held of an acquirer that another cell may serve next', () => {
   test('is looked up at once as for the last time, and what is not found keeps its next look-ups', async () => {
-    const { unmatchedResponses, looks, counters } = open();
-    unmatchedResponses.open(async (batch, isLastLook) => {
-      looks.push(batch.map(({ stan }) => `${stan} ${isLastLook ? 'last' : 'first'}`));
-      return batch.map(({ stan }) => (stan === '000002' && isLastLook ? 'late' : 'unknown'));
+    const { unmatchedResponses, lookUps, counters } = open();
+    unmatchedResponses.open(async (batch, isLastLookUp) => {
+      lookUps.push(batch.map(({ stan }) => `${stan} ${isLastLookUp ? 'last' : 'first'}`));
+      return batch.map(({ stan }) => (stan === '000002' && isLastLookUp ? 'late' : 'unknown'));
     });
     for (const stan of ['000001', '000002']) unmatchedResponses.take(unmatched(stan), counters, DECIDED_AFTER_MS);
     unmatchedResponses.take(unmatched('000003', 2), counters, DECIDED_AFTER_MS);
     await vi.advanceTimersByTimeAsync(100);
-    expect(looks.splice(0).flat()).toEqual(['000001 first', '000002 first', '000003 first']);
+    expect(lookUps.splice(0).flat()).toEqual(['000001 first', '000002 first', '000003 first']);
     expect(await unmatchedResponses.lookUpAll(1)).toBe(true);
-    expect(looks.splice(0)).toEqual([['000001 last', '000002 last']]);
+    expect(lookUps.splice(0)).toEqual([['000001 last', '000002 last']]);
     expect(counters).toMatchObject({ late: 1, unknown: 0 });
     expect(unmatchedResponses.waiting).toBe(2);
     await vi.advanceTimersByTimeAsync(1_000 + DECIDED_AFTER_MS + 1_000);
-    expect(looks.flat().filter((look) => look.startsWith('000001'))).toEqual(['000001 first', '000001 last']);
+    expect(lookUps.flat().filter((look) => look.startsWith('000001'))).toEqual(['000001 first', '000001 last']);
     expect(counters).toMatchObject({ late: 1, unknown: 2, dropped: 0 });
     expect(unmatchedResponses.waiting).toBe(0);
   });
@@ -242,8 +242,8 @@ describe('what is held of an acquirer that another cell may serve next', () => {
     const unmatchedResponses = new UnmatchedResponses(() => {});
     const [first, counters] = [Promise.withResolvers<UnmatchedKind[]>(), new UnmatchedCounters()];
     const lasts: number[] = [];
-    unmatchedResponses.open(async (batch, isLastLook) => {
-      if (!isLastLook) return first.promise;
+    unmatchedResponses.open(async (batch, isLastLookUp) => {
+      if (!isLastLookUp) return first.promise;
       lasts.push(batch.length);
       return batch.map(() => 'late');
     });

@@ -27,7 +27,7 @@ export class PlugInError extends UserFixableError<PlugInErrorCode> {}
 export type SimulatorErrorCode =
   | 'LATENCY_INVALID'
   | 'FAULT_INVALID'
-  | 'MANNERS_UNKNOWN'
+  | 'BEHAVIOUR_UNKNOWN'
   | 'PORT_TAKEN'
   | 'RECORDING_INVALID';
 

@@ -34,8 +34,8 @@ const OPERATOR = 'ops@demo.example';
  */
 export const SHORT_DEADLINE_TERMINAL = 'TERM0002';
 
-/** Rude switches close connections now and then; the others remain. */
-const LINES_TO_RUDE_SWITCHES = 4;
+/** Faulty switches close connections now and then; the others remain. */
+const LINES_TO_FAULTY_SWITCHES = 4;
 
 interface DemoLine {
   readonly type: DemoType;
@@ -167,7 +167,7 @@ async function saveSwitches(database: Database, switches: readonly DemoSwitch[])
     const { processor, host, port } = demoSwitch;
     const numbers = demoSwitch.profile || profile ? { ...demoSwitch.profile, ...profile } : undefined;
     const config = { ...demoSwitchConfig(processor, type), addresses: [{ host, port }], profile: numbers };
-    if (demoSwitch.profile) config.connectionsPerAddress = LINES_TO_RUDE_SWITCHES;
+    if (demoSwitch.profile) config.connectionsPerAddress = LINES_TO_FAULTY_SWITCHES;
     await saveProcessor(database, { acquirerId: ACQUIRER, id: processorId, type, config });
     await saveRoute(database, { acquirerId: ACQUIRER, processorId, ...route });
   }

@@ -13,7 +13,7 @@ import { connectDatabase, type PreparedDatabase } from '../../start/open-stores.
 import { chooseCount, openGroup } from '../../start/processes/open-group.ts';
 import { migrate } from '../../store/postgres/migrate.ts';
 import type { Profile } from '../../tools/phone/profile.ts';
-import { type Manners, parseManners } from '../../tools/simulator/manners/manners.ts';
+import { type Behaviour, parseBehaviour } from '../../tools/simulator/behaviour/behaviour.ts';
 import { type Simulator, startSimulator } from '../../tools/simulator/start-simulator.ts';
 import { createPayLink } from '../link.ts';
 import { flag, text } from '../output.ts';
@@ -31,16 +31,16 @@ import { lockDemo, type ReleaseDemo } from './demo-lock.ts';
 import { DemoReceiver, submitDemoTaps } from './demo-taps.ts';
 
 /** What `--help` prints. */
-export const USAGE = `usage: tapwire demo [--stay] [--manners poor|none [--seed NUMBER]]
+export const USAGE = `usage: tapwire demo [--stay] [--behaviour faulty|arbitrary [--seed NUMBER]]
 
-  --stay     keep running after the demo taps
-  --manners  how well the simulated switches behave
-  --seed     the order of their faults`;
+  --stay       keep running after the demo taps
+  --behaviour  of the simulated switches: faulty or arbitrary
+  --seed       the order of their faults`;
 
 /** All cores are used. An hour is enough to read the output before the link expires. */
 const DIFFERENCES = { TAPWIRE_PROCESSES: 'auto', LOG_LEVEL: 'warn', LINK_MINUTES: '60' };
 /** A test waits for the end of the last reversal, so attempts end after minutes instead of days. */
-const RUDE_SWITCH_PROFILE: SwitchConfig['profile'] = {
+const FAULTY_SWITCH_PROFILE: SwitchConfig['profile'] = {
   deadlineMs: 5_000,
   reversalDelaysSeconds: [6, 10, 20, 30],
   reversalGiveUpAfterSeconds: 180,
@@ -49,14 +49,14 @@ const RUDE_SWITCH_PROFILE: SwitchConfig['profile'] = {
 const AMOUNT_WITH_PIN = '50.05';
 
 /**
- * `tapwire demo [--stay] [--manners poor|none [--seed NUMBER]]`: runs everything on one machine: Postgres, two
+ * `tapwire demo [--stay] [--behaviour faulty|arbitrary [--seed NUMBER]]`: runs everything on one machine: Postgres, two
  * simulated switches, a gateway process on each core, and a phone. The exit code is 1 when a tap does not end as
  * expected.
  */
 export async function run(args: string[]): Promise<number> {
-  const options = { stay: flag, manners: { ...text, default: 'good' }, seed: { ...text, default: '1' } } as const;
+  const options = { stay: flag, behaviour: { ...text, default: 'correct' }, seed: { ...text, default: '1' } } as const;
   const { values } = parseArgs({ args, options });
-  const behaviour = { manners: parseManners(values.manners), seed: seedOf(values.seed) };
+  const simulated = { behaviour: parseBehaviour(values.behaviour), seed: seedOf(values.seed) };
   const folder = process.env.TAPWIRE_DATA ?? '.tapwire';
   const reserved = await reservePort(process.env.PORT);
   const settings = { ...DIFFERENCES, ...demoSettings(folder), ...process.env, PORT: String(reserved.port) };
@@ -67,7 +67,7 @@ export async function run(args: string[]): Promise<number> {
   try {
     release = await lockDemo(prepared.url, urlOf(config), config);
     await migrate(prepared.database);
-    return await demonstrate({ config, prepared, environment: settings, reserved }, values.stay, behaviour);
+    return await demonstrate({ config, prepared, environment: settings, reserved }, values.stay, simulated);
   } finally {
     await reserved.release();
     await release?.();
@@ -92,19 +92,19 @@ interface DemoParts {
   readonly reserved: ReservedPort;
 }
 
-interface SwitchBehaviour {
-  readonly manners: Manners;
+interface SwitchSettings {
+  readonly behaviour: Behaviour;
   readonly seed: number;
 }
 
 async function demonstrate(
   { config, prepared, environment, reserved }: DemoParts,
   isToStay: boolean,
-  behaviour: SwitchBehaviour,
+  simulated: SwitchSettings,
 ): Promise<number> {
   const stopping = untilAskedToStop();
   const since = new Date().toISOString();
-  const { simulator, switches } = await startSwitches(behaviour);
+  const { simulator, switches } = await startSwitches(simulated);
   const receiver = await new DemoReceiver().open();
   try {
     const url = urlOf(config);
@@ -118,7 +118,7 @@ async function demonstrate(
     const gateway = await startProcesses({ config, prepared, environment });
     try {
       introduce(profile, switches, simulator);
-      const isAsExpected = await showTaps(profile, receiver, behaviour);
+      const isAsExpected = await showTaps(profile, receiver, simulated);
       if (isToStay) {
         await inviteToPay(profile, config);
         await stopping;
@@ -155,9 +155,9 @@ async function startProcesses({
   return group;
 }
 
-/** A rude switch responds arbitrarily, so no result is expected; the demo only receives webhooks. */
-async function showTaps(profile: Profile, receiver: DemoReceiver, { manners }: SwitchBehaviour): Promise<boolean> {
-  if (manners !== 'good') {
+/** A faulty switch responds arbitrarily, so no result is expected; the demo only receives webhooks. */
+async function showTaps(profile: Profile, receiver: DemoReceiver, { behaviour }: SwitchSettings): Promise<boolean> {
+  if (behaviour !== 'correct') {
     await receiver.listen(profile);
     return true;
   }
@@ -184,14 +184,14 @@ function embeddedPostgresPid({ DATABASE_URL, TAPWIRE_DATA }: Config): { readonly
   return { Postgres: Number(pid) };
 }
 
-async function startSwitches(behaviour: SwitchBehaviour): Promise<{ simulator: Simulator; switches: DemoSwitch[] }> {
+async function startSwitches(simulated: SwitchSettings): Promise<{ simulator: Simulator; switches: DemoSwitch[] }> {
   const types = await loadProcessors();
-  const profile = behaviour.manners === 'good' ? undefined : RUDE_SWITCH_PROFILE;
+  const profile = simulated.behaviour === 'correct' ? undefined : FAULTY_SWITCH_PROFILE;
   const processors = DEMO_TYPES.map((type) => {
     const processor = types.get(type)!;
     return { type, processor, config: { ...demoSwitchConfig(processor, type), profile }, port: 0 };
   });
-  const simulator = await startSimulator({ processors, ledgerPort: 0, cutOverAtMinute: 0, ...behaviour });
+  const simulator = await startSimulator({ processors, ledgerPort: 0, cutOverAtMinute: 0, ...simulated });
   const switches = processors.map((each, at) => ({ ...each, profile, host: '127.0.0.1', port: simulator.ports[at]! }));
   return { simulator, switches };
 }

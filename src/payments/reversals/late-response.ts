@@ -57,17 +57,17 @@ export class LateResponses {
   /**
    * Records responses that no request waits for, and their effects. A disposition that was reported does not change.
    *
-   * @param isLastLook whether a response that belongs to nothing is not looked up again
+   * @param isLastLookUp whether a response that belongs to nothing is not looked up again
    * @returns the kind of each response, in order
    */
   async recordUnmatched(
     unmatchedResponses: readonly UnmatchedResponse[],
-    isLastLook = false,
+    isLastLookUp = false,
   ): Promise<UnmatchedKind[]> {
     const ofRequests = unmatchedResponses.filter((unmatched) => 'read' in unmatched);
     const ofReversals = unmatchedResponses.filter((unmatched) => 'response' in unmatched);
     const [requests, reversals] = await Promise.all([
-      ofRequests.length > 0 ? this.#findRequests(ofRequests, isLastLook) : [],
+      ofRequests.length > 0 ? this.#findRequests(ofRequests, isLastLookUp) : [],
       ofReversals.length > 0 ? this.#deps.store.findReversals(ofReversals) : [],
     ]);
     const firsts = new Map<string, Promise<UnmatchedKind>>();
@@ -103,11 +103,11 @@ export class LateResponses {
 
   /**
    * The database looks up identities among requests that may still change. An approved one is known with its id if this
-   * process has seen the approval lately; the last look searches for it by the time of the request.
+   * process has seen the approval lately; the last look-up searches for it by the time of the request.
    */
   async #findRequests(
     responses: readonly UnmatchedRequestResponse[],
-    isLastLook: boolean,
+    isLastLookUp: boolean,
   ): Promise<(Transaction | undefined)[]> {
     const { store } = this.#deps;
     const found = await store.findRequestsOfResponses(responses);
@@ -120,7 +120,7 @@ export class LateResponses {
     const requests = await Promise.all(
       responses.map(({ approved }, n) => found[n] ?? (approved && findKnown(approved))),
     );
-    const missing = isLastLook ? responses.filter((_, n) => requests[n] === undefined) : [];
+    const missing = isLastLookUp ? responses.filter((_, n) => requests[n] === undefined) : [];
     if (missing.length === 0) return requests;
     const searched = await store.findApproved(missing);
     return requests.map((request, n) => request ?? searched[missing.indexOf(responses[n]!)]);

@@ -48,7 +48,7 @@ export class FollowedTable<Row> {
   #whole: string | undefined;
   readonly #hashes: (string | null)[] = Array.from({ length: PARTS }, () => null);
   readonly #rows: (readonly Row[])[] = Array.from({ length: PARTS }, () => []);
-  /** Passes the changes since the last look to `take`, if there are any. Calls are shared as in `FollowedRows`. */
+  /** Passes the changes since the last look-up to `take`, if there are any. Calls are shared as in `FollowedRows`. */
   readonly look = shareRuns(() => this.#look());
 
   /**

@@ -43,7 +43,7 @@ export interface LineClaims {
   /**
    * @param onLost called if the connections must be closed, because another cell may serve the acquirer
    * @returns a function to call when the connections are closed and what they received is recorded; undefined if another
-   * cell serves the acquirer. The end of the process ends the claim, after its last looks.
+   * cell serves the acquirer. The end of the process ends the claim, after its last look-ups.
    */
   claim(acquirerId: number, onLost: () => void): Promise<(() => Promise<void>) | undefined>;
 }
@@ -137,8 +137,8 @@ export class AcquirerSwitches implements Switches {
 
   /**
    * Waits until the late responses of the acquirer that this process holds were looked up. Another cell may have its rows
-   * when the claim has ended, and here they can then not be recorded. A process that stops has its last looks and keeps
-   * its claims until then.
+   * when the claim has ended, and here they can then not be recorded. A process that stops has its last look-ups and
+   * keeps its claims until then.
    */
   async #release(acquirerId: number, line: AcquirerSwitch, release: () => Promise<void>): Promise<void> {
     while (!this.#isClosed) {

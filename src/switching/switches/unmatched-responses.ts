@@ -5,12 +5,13 @@ import type { UnmatchedKind, UnmatchedResponse } from '../../payments/reversals/
 /** Responses looked up by one statement. */
 const MAX_BATCH = 256;
 /**
- * The last look searches among what the acquirer has sent in minutes: some milliseconds for each response, or a tenth of a
- * second for an acquirer with 300 taps a second. So few are looked up at once, and the database rests between them.
+ * The last look-up searches among what the acquirer has sent in minutes: some milliseconds for each response, or a
+ * tenth of a second for an acquirer with 300 taps a second. So few are looked up at once, and the database rests
+ * between them.
  */
 const MAX_LAST_BATCH = 16;
 const REST_AFTER_LAST = 4;
-/** Time for the last looks when the process stops, and for those of an acquirer that another cell may serve next. */
+/** Time for the last look-ups when the process stops, and for those of an acquirer that another cell may serve next. */
 const LAST_LOOKS_MS = 5_000;
 /** Pause between two statements, of which at most one runs at a time: at most 5,120 responses a second. */
 const PAUSE_MS = 50;
@@ -56,7 +57,7 @@ interface Waiting {
 
 type RecordUnmatchedResponses = (
   unmatchedResponses: readonly UnmatchedResponse[],
-  isLastLook: boolean,
+  isLastLookUp: boolean,
 ) => Promise<readonly UnmatchedKind[]>;
 
 /** Looks up responses, one statement after another. */
@@ -76,7 +77,8 @@ interface Lane {
  *
  * A response can come before its transaction is known to be uncertain: to another worker, or after a restart, while
  * the `overdue` job has not decided yet. A response that is not found is therefore looked up again, for the last time
- * when every request to which it could belong has been decided. Last looks take longer, and have a lane of their own.
+ * when every request to which it could belong has been decided. Last look-ups take longer, and have a lane of their
+ * own.
  */
 export class UnmatchedResponses {
   readonly #onError: (error: unknown) => void;

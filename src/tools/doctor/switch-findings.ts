@@ -140,7 +140,7 @@ function responds(
 
 const TIMEOUT_MS = 3_000;
 /** A working switch responds to sign-on within this time; a gateway that has just started is then signed on. */
-const LOOKS = 3;
+const CHECKS = 3;
 const LOOK_EVERY_MS = 700;
 
 const readiness = z.object({ switches: z.record(z.string(), z.string()).optional() });
@@ -155,10 +155,10 @@ export type Availabilities = Readonly<Record<string, string>>;
  * @returns undefined if no gateway responds, or it does not say
  */
 export async function askAvailabilities(url: string, token: string | undefined): Promise<Availabilities | undefined> {
-  for (let look = 1; ; look++) {
+  for (let check = 1; ; check++) {
     const switches = await ask(new URL('/readyz', url), token).catch(() => undefined);
     const isDecided = !Object.values(switches ?? {}).includes('connecting');
-    if (isDecided || look === LOOKS) return switches;
+    if (isDecided || check === CHECKS) return switches;
     await sleep(LOOK_EVERY_MS);
   }
 }

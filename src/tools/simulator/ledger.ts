@@ -32,7 +32,7 @@ export interface LedgerEntry {
   deafFor: number;
   /** The account that it moves, if the issuer has one for the card. */
   readonly account?: CardAccount | undefined;
-  /** Only for a rude switch: what it reported, which may differ from what it did. */
+  /** Only for a faulty switch: what it reported, which may differ from what it did. */
   said?: Said;
 }
 
@@ -74,7 +74,7 @@ export class Ledger {
   readonly accounts: CardAccounts;
   readonly #entries = new Map<string, LedgerEntry>();
   readonly #orphans: OrphanReversal[] = [];
-  readonly #misdeeds = new Map<string, number>();
+  readonly #violations = new Map<string, number>();
   #orphanCount = 0;
 
   constructor(cards: readonly TestCard[] = []) {
@@ -120,8 +120,8 @@ export class Ledger {
     return entry.said;
   }
 
-  countMisdeed(name: string): void {
-    this.#misdeeds.set(name, (this.#misdeeds.get(name) ?? 0) + 1);
+  countViolation(name: string): void {
+    this.#violations.set(name, (this.#violations.get(name) ?? 0) + 1);
   }
 
   /** Posts an approval; false when it does not exist or was reversed. */
@@ -164,7 +164,7 @@ export class Ledger {
     this.#entries.clear();
     this.#orphans.length = 0;
     this.#orphanCount = 0;
-    this.#misdeeds.clear();
+    this.#violations.clear();
   }
 
   entries(): IterableIterator<LedgerEntry> {
@@ -177,9 +177,9 @@ export class Ledger {
 
   totals(): LedgerTotals {
     const orphanReversals = this.#orphanCount;
-    const misdeeds = this.#misdeeds.size > 0 ? { misdeeds: Object.fromEntries(this.#misdeeds) } : {};
+    const violations = this.#violations.size > 0 ? { violations: Object.fromEntries(this.#violations) } : {};
     const totals = {
-      ...misdeeds,
+      ...violations,
       approved: 0,
       approvedMinor: 0,
       posted: 0,
@@ -218,8 +218,8 @@ export interface LedgerTotals {
   readonly reversed: number;
   readonly reversedMinor: number;
   readonly orphanReversals: number;
-  /** Only for rude switches: number of misdeeds by name. */
-  readonly misdeeds?: Readonly<Record<string, number>>;
+  /** Only for faulty switches: number of violations by name. */
+  readonly violations?: Readonly<Record<string, number>>;
 }
 
 function ledgerKey(processor: string, key: string): string {

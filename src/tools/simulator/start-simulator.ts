@@ -6,13 +6,13 @@ import {
   profileOf,
   type SwitchConfig,
 } from '../../kits/processor-kit/index.ts';
+import type { Behaviour } from './behaviour/behaviour.ts';
+import { FaultySwitch } from './behaviour/faulty-switch.ts';
 import { PinTries, type TestCard } from './card-accounts.ts';
 import { demoHsm } from './demo-hsm.ts';
 import { type FaultRates, faultDraw, parseLatency, type Random, seededRandom } from './faults.ts';
 import { Ledger, ledgerServer } from './ledger.ts';
 import { listen, stopListening } from './listening.ts';
-import type { Manners } from './manners/manners.ts';
-import { RudeSwitch } from './manners/rude-switch.ts';
 import { type RecordedResponse, Replay } from './scenarios.ts';
 import { SimulatedSwitch, type SwitchCounters, type VerifyPin } from './simulated-switch.ts';
 import { type SimulatorHsm, SwitchKeys } from './switch-keys.ts';
@@ -53,8 +53,8 @@ export interface SimulatorOptions extends TimetableOptions {
   /** Whether an outage (amount 503.00) lasts until `endOutages` instead of ten seconds. */
   readonly areOutagesKept?: boolean | undefined;
   readonly faults?: FaultRates | undefined;
-  /** The behaviour of the switches. Default: `good`. */
-  readonly manners?: Manners | undefined;
+  /** The behaviour of the switches. Default: `correct`. */
+  readonly behaviour?: Behaviour | undefined;
   /** Cards whose issuer has an account for them. Default: the amount alone selects the response. */
   readonly cards?: readonly TestCard[] | undefined;
   /** In the form that `parseLatency` reads: `8ms`, `lognormal:8ms,p99=40ms`. */
@@ -157,13 +157,13 @@ function switchServer(simulated: SimulatedProcessor, config: SwitchConfig, parts
     keys,
     onRefused: (responseCode, reason) => onEvent({ event: 'refused', processor: processor.type, responseCode, reason }),
   });
-  const { manners = 'good' } = parts;
+  const { behaviour = 'correct' } = parts;
   const bank =
-    manners === 'good'
+    behaviour === 'correct'
       ? honest
-      : new RudeSwitch({
-          ...{ processor, bank: honest, ledger, random, manners, deadlineMs: deadlineOfAcquirer },
-          onMisdeed: (name) => ledger.countMisdeed(name),
+      : new FaultySwitch({
+          ...{ processor, bank: honest, ledger, random, behaviour, deadlineMs: deadlineOfAcquirer },
+          onViolation: (name) => ledger.countViolation(name),
         });
   const codec = messageCodec(processor, config, undefined, keys);
   return new SwitchServer({ processor, config, codec, bank, keys, areOutagesKept, maxSessions, onEvent });

@@ -3,7 +3,7 @@ import { TransactionType } from '../../../src/payments/model/transaction.ts';
 import { refundOf } from './cases.ts';
 import { say, take } from './choices.ts';
 import type { Execution } from './execution.ts';
-import type { Manner } from './manners.ts';
+import type { Policy } from './policies.ts';
 
 /** More steps than the longest reversal has repeats: an execution that takes more never ends. */
 const MAX_STEPS = 300;
@@ -12,7 +12,7 @@ const MAX_STEPS = 300;
 export interface Watcher {
   /** Whether the end from here is known to be clean. Then the execution need not continue. */
   readonly isClean: (execution: Execution) => boolean;
-  /** A reversal waits: from here on the end depends on the manner. If it finds what it reverses, only a silent switch differs. */
+  /** A reversal waits: from here on the end depends on the policy. If it finds what it reverses, only a silent switch differs. */
   readonly differs: (isBooked: boolean) => void;
   /** Everything has come to rest. */
   readonly rests: (execution: Execution) => void;
@@ -23,15 +23,15 @@ export interface Watcher {
  *
  * @returns whether it came to a state from which the end is known to be clean
  */
-export async function comeToRest(execution: Execution, manner: Manner, watcher?: Watcher): Promise<boolean> {
+export async function comeToRest(execution: Execution, policy: Policy, watcher?: Watcher): Promise<boolean> {
   if (watcher?.isClean(execution)) return true;
   execution.beginStep(new Map());
   const parked = execution.parked.splice(0);
   for (const { go } of parked) go();
   if (parked.length > 0) await execution.settle();
-  if (execution.isKeyLost) await restWithoutKey(execution, manner, watcher);
+  if (execution.isKeyLost) await restWithoutKey(execution, policy, watcher);
   for (let steps = 0; steps < MAX_STEPS; steps++) {
-    if (respondToNext(execution, manner, watcher)) await execution.settle();
+    if (respondToNext(execution, policy, watcher)) await execution.settle();
     else if (execution.nextMs() === undefined) return false;
     else await execution.pass(execution.processNamed('A'));
     if (watcher?.isClean(execution)) return true;
@@ -47,10 +47,10 @@ export async function comeToRest(execution: Execution, manner: Manner, watcher?:
 const LONGEST_WITHOUT_KEY_MS = 190_000;
 
 /** Without the key nothing can be reversed, and a person must see that; then the key comes back. */
-async function restWithoutKey(execution: Execution, manner: Manner, watcher?: Watcher): Promise<void> {
+async function restWithoutKey(execution: Execution, policy: Policy, watcher?: Watcher): Promise<void> {
   const untilMs = execution.time.nowMs + LONGEST_WITHOUT_KEY_MS;
   while (unseen(execution).length > 0 && execution.time.nowMs < untilMs) {
-    if (respondToNext(execution, manner, watcher)) await execution.settle();
+    if (respondToNext(execution, policy, watcher)) await execution.settle();
     else if (execution.nextMs() === undefined) break;
     else await execution.pass(execution.processNamed('A'));
   }
@@ -68,12 +68,12 @@ function unseen({ store }: Execution): string[] {
 }
 
 /** The client requests a refund of the whole sale, regardless of the books. */
-export async function tryRefund(execution: Execution, manner: Manner, watcher?: Watcher): Promise<void> {
+export async function tryRefund(execution: Execution, policy: Policy, watcher?: Watcher): Promise<void> {
   const refund = refundOf('refund at the end', '10.00');
   if (!refund.isPossible(execution)) return;
   refund.ask(execution, execution.processNamed('B'));
   await execution.settle();
-  await comeToRest(execution, manner, {
+  await comeToRest(execution, policy, {
     isClean: () => false,
     differs: (isBooked) => watcher?.differs(isBooked),
     rests: () => {},
@@ -81,7 +81,7 @@ export async function tryRefund(execution: Execution, manner: Manner, watcher?: 
 }
 
 /** A reversal that was received before the calm no longer receives a response: it is lost. */
-function respondToNext(execution: Execution, manner: Manner, watcher?: Watcher): boolean {
+function respondToNext(execution: Execution, policy: Policy, watcher?: Watcher): boolean {
   const request = execution.requests.find(
     ({ number, kind, isTaken }) => execution.waiting.has(number) && !(kind === 'reversal' && isTaken),
   );
@@ -93,8 +93,8 @@ function respondToNext(execution: Execution, manner: Manner, watcher?: Watcher):
   }
   const before = execution.ledger.stateOf(request.key);
   watcher?.differs(before === 'booked');
-  if (manner === 'silent') return false;
+  if (policy === 'silent') return false;
   take(execution, request);
-  say(execution, request, manner === 'obliging' || before === 'booked' ? '00' : before === 'reversed' ? '57' : '25');
+  say(execution, request, policy === 'obliging' || before === 'booked' ? '00' : before === 'reversed' ? '57' : '25');
   return true;
 }

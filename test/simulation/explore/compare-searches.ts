@@ -1,5 +1,5 @@
 import type { Case } from './cases.ts';
-import { MANNERS } from './manners.ts';
+import { POLICIES } from './policies.ts';
 import { type SearchOptions, type SearchResult, search } from './search.ts';
 
 /** More than any search finds: both look at everything. */
@@ -19,7 +19,7 @@ export async function compareSearches(
   explored: Case,
   options: Pick<SearchOptions, 'depth' | 'mostFaults' | 'sabotage'>,
 ): Promise<Comparison> {
-  const both = { ...options, manners: MANNERS, mostViolations: ALL };
+  const both = { ...options, policies: POLICIES, mostViolations: ALL };
   const reduced = await search(explored, { ...both, isReduced: true });
   const whole = await search(explored, { ...both, isReduced: false });
   const found = new Set([...faultsOf(reduced), ...reduced.outcomes]);

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { ALL_CASES } from './all-cases.ts';
-import type { Manner } from './manners.ts';
+import type { Policy } from './policies.ts';
 import { storyOf } from './replay.ts';
 import { search, type Violation } from './search.ts';
 
@@ -10,7 +10,7 @@ export interface CaseOrder {
   readonly depth: number;
   readonly mostFaults: number;
   readonly mostViolations: number;
-  readonly manners: readonly Manner[];
+  readonly policies: readonly Policy[];
   readonly isReduced?: boolean;
   /** The search ends then, complete or not. */
   readonly seconds: number;

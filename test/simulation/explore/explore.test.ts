@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CASES, saleOf } from './cases.ts';
 import { exploreCase } from './explore-case.ts';
-import { MANNERS } from './manners.ts';
+import { POLICIES } from './policies.ts';
 import { faultsInTheEnd, replay } from './replay.ts';
 
 /** `npm run test:searches` goes deeper, and `npm run explore` deeper still. */
@@ -11,7 +11,7 @@ const TIMEOUT_MS = 600_000;
 test.each(CASES.map(({ name }) => name))(
   '%s: no order of deliveries, losses, duplicates, timeouts and crashes violates a rule',
   async (name) => {
-    const order = { name, depth: DEPTH, mostFaults: 1, mostViolations: 1, manners: MANNERS };
+    const order = { name, depth: DEPTH, mostFaults: 1, mostViolations: 1, policies: POLICIES };
     const { violations, isComplete, states } = await exploreCase({ ...order, seconds: TIMEOUT_MS / 1_000 });
     expect(violations.map(({ history, faults }) => [...history, ...faults])).toEqual([]);
     expect(isComplete).toBe(true);

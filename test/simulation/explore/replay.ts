@@ -8,7 +8,7 @@ import type { Case } from './cases.ts';
 import { type Choice, choicesIn } from './choices.ts';
 import { type Deviation, isDeviation, parseDeviation } from './deviations.ts';
 import { Execution, VOID } from './execution.ts';
-import type { Manner } from './manners.ts';
+import type { Policy } from './policies.ts';
 
 /** A history: events, each followed by the deviations in its step. */
 export type History = readonly string[];
@@ -66,24 +66,24 @@ export async function takeStep(
 /** A history that violates a rule, in full. */
 export async function storyOf(
   explored: Case,
-  { history, manner }: { readonly history: History; readonly manner: Manner },
+  { history, policy }: { readonly history: History; readonly policy: Policy },
   isReduced: boolean,
 ): Promise<readonly string[]> {
   const execution = await replay(explored, history, { isTold: true, isReduced });
-  await faultsInTheEnd(execution, manner);
+  await faultsInTheEnd(execution, policy);
   return execution.story;
 }
 
 /** Lets everything come to its end, and judges the books; then once more after a refund of the whole sale. */
-export async function faultsInTheEnd(execution: Execution, manner: Manner, watcher?: Watcher): Promise<string[]> {
+export async function faultsInTheEnd(execution: Execution, policy: Policy, watcher?: Watcher): Promise<string[]> {
   if (execution.honest) return faultsOfHonestEnd(execution, watcher);
-  execution.tell(`-- no more faults; the switch is ${manner}`);
-  if (await comeToRest(execution, manner, watcher)) return [];
+  execution.tell(`-- no more faults; the switch is ${policy}`);
+  if (await comeToRest(execution, policy, watcher)) return [];
   watcher?.rests(execution);
   const faults = faultsNow(execution);
   if (faults.length > 0) return faults;
   execution.tell('-- a refund of the whole is asked for');
-  await tryRefund(execution, manner, watcher);
+  await tryRefund(execution, policy, watcher);
   return faultsNow(execution);
 }
 

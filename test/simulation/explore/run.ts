@@ -5,7 +5,7 @@ import { ALL_CASES } from './all-cases.ts';
 import type { Case } from './cases.ts';
 import { compareSearches } from './compare-searches.ts';
 import type { CaseOrder, CaseReport } from './explore-case.ts';
-import { MANNERS } from './manners.ts';
+import { POLICIES } from './policies.ts';
 
 /**
  * `npm run explore [-- --case 'sale and void'] [--depth 8] [--faults 1]`: every history with up to `depth` events
@@ -41,7 +41,7 @@ function exploreInWorker({ name, behaviour }: Case): Promise<CaseReport> {
     depth: depthOf(behaviour !== undefined),
     mostFaults: Number(values.faults),
     mostViolations: Number(values.violations),
-    manners: MANNERS,
+    policies: POLICIES,
     seconds: Number(values.seconds),
   };
   return new Promise((resolve, reject) => {

@@ -5,7 +5,7 @@ import { DEVIATIONS, deviationWord, isDeviation, parseDeviation } from './deviat
 import type { Execution } from './execution.ts';
 import { Judgement } from './judgement.ts';
 import { ExcuseSets, KnownStates } from './known-states.ts';
-import type { Manner } from './manners.ts';
+import type { Policy } from './policies.ts';
 import { goOn, type History, replay, takeStep } from './replay.ts';
 import { nameExactly, nameState } from './state-text.ts';
 
@@ -14,7 +14,7 @@ export interface SearchOptions {
   readonly depth: number;
   /** How many of them may be faults of processes, connections and the database; the switch may err without limit. */
   readonly mostFaults: number;
-  readonly manners: readonly Manner[];
+  readonly policies: readonly Policy[];
   /** False: states are alike only if they are equal, and nothing is left out. */
   readonly isReduced?: boolean;
   /** A guard of the database that is missing. */
@@ -26,7 +26,7 @@ export interface SearchOptions {
 
 export interface Violation {
   readonly history: History;
-  readonly manner: Manner;
+  readonly policy: Policy;
   readonly faults: readonly string[];
 }
 
@@ -85,8 +85,8 @@ class Search implements SearchResult {
     const sets = new ExcuseSets();
     this.#seen = new KnownStates(sets);
     // The rules of an honest switch hold to the end.
-    const manners: readonly Manner[] = explored.behaviour ? ['obliging'] : options.manners;
-    this.#judgement = new Judgement(manners, sets, this.#isReduced);
+    const policies: readonly Policy[] = explored.behaviour ? ['obliging'] : options.policies;
+    this.#judgement = new Judgement(policies, sets, this.#isReduced);
   }
 
   get states(): number {

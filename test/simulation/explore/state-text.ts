@@ -163,6 +163,6 @@ function requestTexts(execution: Execution, labels: Labels, isCalm: boolean): st
   return [...underWay, '', ...others.sort()];
 }
 
-function unmatchedText({ process, name, atMs, looks }: UnmatchedInTransit, labels: Labels): string {
-  return [process, labels.response(name), labels.left(atMs), looks].join(' ');
+function unmatchedText({ process, name, atMs, lookUps }: UnmatchedInTransit, labels: Labels): string {
+  return [process, labels.response(name), labels.left(atMs), lookUps].join(' ');
 }

@@ -22,7 +22,7 @@ export interface UnmatchedInTransit {
   readonly said: number;
   readonly response: IsoMessage;
   /** How often it was looked up again. */
-  readonly looks: number;
+  readonly lookUps: number;
 }
 
 /** A response that nothing in this process waits for. */
@@ -31,7 +31,7 @@ export function takeUnmatched(
   { name: process, generation }: ExploredProcess,
   { response, said, name }: Pick<UnmatchedInTransit, 'response' | 'said' | 'name'>,
 ): void {
-  lookUp(execution, { atMs: execution.time.nowMs, process, generation, name, response, said, looks: 0 });
+  lookUp(execution, { atMs: execution.time.nowMs, process, generation, name, response, said, lookUps: 0 });
 }
 
 /** Looks up whether a response belongs to a request that it may still change; otherwise it is looked up again. */
@@ -42,20 +42,20 @@ export function lookUp(execution: Execution, unmatched: UnmatchedInTransit): voi
   // The reduction does not know what a process remembers of approvals.
   const approved = execution.honest && process.approvals.get(approvalKey(unmatched.response));
   const found: UnmatchedResponse = 'read' in unknown ? { ...unknown, approved } : unknown;
-  const isLastLook = unmatched.looks >= AGAIN_AFTER_MS.length;
+  const isLastLookUp = unmatched.lookUps >= AGAIN_AFTER_MS.length;
   execution.begin(`${process.name} takes ${unmatched.name}`, process, async (deps, task, within) => {
     task.recall('hears', () => task.hears(unmatched.said));
     // The database was unavailable: a look that failed counts for nothing.
     const [kind] = await createUseCases(deps)
-      .lateResponses.recordUnmatched([found], isLastLook)
+      .lateResponses.recordUnmatched([found], isLastLookUp)
       .catch(() => ['failed' as const]);
     within.tell(`    ${process.name}: a response that nothing waits for is ${kind}`);
-    const againMs = kind === 'failed' ? AGAIN_AFTER_MS[0] : AGAIN_AFTER_MS[unmatched.looks];
-    const looks = unmatched.looks + (kind === 'failed' ? 0 : 1);
+    const againMs = kind === 'failed' ? AGAIN_AFTER_MS[0] : AGAIN_AFTER_MS[unmatched.lookUps];
+    const lookUps = unmatched.lookUps + (kind === 'failed' ? 0 : 1);
     const looksAgain = (kind === 'unknown' || kind === 'failed') && againMs !== undefined;
     const statement = within.statements[unmatched.said]!;
     if (looksAgain && !isInert(within, statement))
-      within.unmatchedResponses.push({ ...unmatched, atMs: within.time.nowMs + againMs, looks });
+      within.unmatchedResponses.push({ ...unmatched, atMs: within.time.nowMs + againMs, lookUps });
     else hear(statement, within.time.nowMs);
   });
 }

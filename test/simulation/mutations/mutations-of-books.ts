@@ -62,8 +62,8 @@ export const MUTATIONS_OF_BOOKS: readonly Mutation[] = [
   {
     name: 'approved requests are not looked up',
     file: 'src/payments/reversals/late-response.ts',
-    before: 'const missing = isLastLook ? responses',
-    after: 'const missing = isLastLook && responses.length > 1_000 ? responses',
+    before: 'const missing = isLastLookUp ? responses',
+    after: 'const missing = isLastLookUp && responses.length > 1_000 ? responses',
     meaning: 'a second approval, or a decline after the approval, is dropped after a restart',
     hunt: { by: 'exploration', cases: ['one sale, nothing identifies'], depth: 4 },
   },

@@ -177,10 +177,11 @@ test(
 
     for (let n = 0; n < WRITES; n++) {
       if (n % (ROWS * WRITES_PER_ROW) === 0) {
-        const births = Array.from({ length: ROWS }, (_, index) => writes.birth(`order-${n}-${index}`));
-        for (const birth of births) expect(memory.insert(birth)).toBe(await onPostgres.insert(birth));
+        const newAttempts = Array.from({ length: ROWS }, (_, index) => writes.newAttempt(`order-${n}-${index}`));
+        for (const newAttempt of newAttempts)
+          expect(memory.insert(newAttempt)).toBe(await onPostgres.insert(newAttempt));
         reported('insert', 'inserted');
-        seen = births.map(({ transaction }) => memory.find(transaction)!);
+        seen = newAttempts.map(({ transaction }) => memory.find(transaction)!);
       }
       if (random.next() < 0.15) {
         const steps = 1 + Math.floor(random.next() * 3);

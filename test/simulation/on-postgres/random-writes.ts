@@ -106,7 +106,7 @@ export class RandomWrites {
     return [this.#settle, this.#submit];
   }
 
-  birth(reference: string): NewAttempt {
+  newAttempt(reference: string): NewAttempt {
     const isReady = this.#random.next() < 0.3;
     const status = isReady ? Status.ReadyToSubmitToPaymentProcessor : Status.SubmittedToPaymentProcessor;
     const named = { id: this.#newId(), merchantReference: reference, ...this.#newNumbers() };
@@ -290,7 +290,7 @@ export class RandomWrites {
 
   #refund(seen: Transaction): RandomWrite {
     const reference = this.#random.next() < 0.1 ? seen.merchantReference : this.#newId();
-    const { transaction } = this.birth(reference);
+    const { transaction } = this.newAttempt(reference);
     const amountMinor = 100 + Math.floor(this.#random.next() * 10) * 100;
     const refund = { ...transaction, type: TransactionType.Refund, originalId: seen.id, amountMinor };
     const write = this.#attempt({
@@ -326,7 +326,7 @@ export class RandomWrites {
   }
 
   #repeatReference({ merchantReference }: Transaction): RandomWrite {
-    const write = this.birth(merchantReference);
+    const write = this.newAttempt(merchantReference);
     return { name: 'insert', on: (store) => store.insert(write) };
   }
 

@@ -37,7 +37,7 @@ const DEADLINE_MS = 400;
 /** Longer than every wait of a reversal in its first hour. */
 const A_WHILE_SECONDS = 120;
 
-type Manner = 'responses' | 'books and is silent' | 'hears nothing';
+type Behaviour = 'responses' | 'books and is silent' | 'hears nothing';
 
 /** A switch with books of its own: what it has booked for each RRN. It cannot locate what it has never booked. */
 class BookedSwitch {
@@ -48,7 +48,7 @@ class BookedSwitch {
   readonly foreign: string[] = [];
   /** The terminal of each request that it has received, by RRN. */
   readonly #heard = new Map<string, unknown>();
-  manner: Manner = 'responses';
+  behaviour: Behaviour = 'responses';
 
   readonly scripted: ScriptedSwitch;
 
@@ -58,7 +58,7 @@ class BookedSwitch {
   }
 
   #take({ message, respond }: ReceivedRequest): void {
-    if (this.manner === 'hears nothing') return;
+    if (this.behaviour === 'hears nothing') return;
     const rrn = message.rrn as string;
     if (message.mti === '0200') {
       this.#heard.set(rrn, message.tid);
@@ -68,7 +68,7 @@ class BookedSwitch {
       else if (this.#heard.get(rrn) !== message.tid) this.atOtherTerminal.push(rrn);
       if (this.booked.get(rrn)) this.booked.set(rrn, 0);
     }
-    if (this.manner === 'responses') respond(message.mti !== '0200' && !this.#heard.has(rrn) ? withCode('25') : {});
+    if (this.behaviour === 'responses') respond(message.mti !== '0200' && !this.#heard.has(rrn) ? withCode('25') : {});
   }
 }
 
@@ -173,10 +173,13 @@ test.each(
     replaceRoute,
     changeTerminal,
     changeEndpoint,
-    manner: () => {
-      const [which, manner] = [oneOf(switches), oneOf<Manner>(['responses', 'books and is silent', 'hears nothing'])];
-      which.manner = manner;
-      trail.push(`switch ${switches.indexOf(which)} ${manner}`);
+    behaviour: () => {
+      const [which, behaviour] = [
+        oneOf(switches),
+        oneOf<Behaviour>(['responses', 'books and is silent', 'hears nothing']),
+      ];
+      which.behaviour = behaviour;
+      trail.push(`switch ${switches.indexOf(which)} ${behaviour}`);
     },
     void: () => giveBack('void'),
     refund: () => giveBack('refund'),
@@ -199,7 +202,7 @@ test.each(
     } else await acts[oneOf(Object.keys(acts))]!();
   }
   await Promise.all(taps);
-  for (const each of switches) each.manner = 'responses';
+  for (const each of switches) each.behaviour = 'responses';
   await eventually(async () => {
     const { rows } = await database.query<{ id: string }>('select id from transactions');
     for (const { id } of rows) await letTimePass(database, id, A_WHILE_SECONDS);

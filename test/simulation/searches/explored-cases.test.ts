@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CASES } from '../explore/cases.ts';
 import { exploreCase } from '../explore/explore-case.ts';
-import { MANNERS } from '../explore/manners.ts';
+import { POLICIES } from '../explore/policies.ts';
 
 /** Half a minute of a processor: `explore.test.ts` is the short form. `npm run explore` goes deeper. */
 const DEPTHS: Readonly<Record<string, number>> = { 'sale and void': 5 };
@@ -12,7 +12,7 @@ test.each(CASES.map(({ name }) => name))(
   '%s: no order of deliveries, losses, duplicates, timeouts and crashes violates a rule',
   async (name) => {
     const depth = DEPTHS[name] ?? LEAST_DEPTH;
-    const order = { name, depth, mostFaults: 1, mostViolations: 1, manners: MANNERS };
+    const order = { name, depth, mostFaults: 1, mostViolations: 1, policies: POLICIES };
     const { violations, isComplete, states } = await exploreCase({ ...order, seconds: TIMEOUT_MS / 1_000 });
     expect(violations.map(({ history, faults }) => [...history, ...faults])).toEqual([]);
     expect(isComplete).toBe(true);

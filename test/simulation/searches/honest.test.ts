@@ -11,7 +11,7 @@ test.each(HONEST_CASES.map(({ name }) => name))(
   '%s: its books agree with what the clients got',
   async (name) => {
     const depth = DEPTHS[name.split(', ')[0]!] ?? LEAST_DEPTH;
-    const order = { name, depth, mostFaults: 0, mostViolations: 1, manners: [], seconds: TIMEOUT_MS / 1_000 };
+    const order = { name, depth, mostFaults: 0, mostViolations: 1, policies: [], seconds: TIMEOUT_MS / 1_000 };
     const { violations, isComplete } = await exploreCase(order);
     expect(violations.map(({ history, faults }) => [...history, ...faults])).toEqual([]);
     expect(isComplete).toBe(true);

@@ -29,7 +29,7 @@ async function startCells() {
 test('a second approval that a process of the source still holds is recorded before the acquirer leaves', async () => {
   const { cells, scripted, tap } = await startCells();
   const { id, sale } = await tap();
-  // After a restart, only the last look finds an approved sale.
+  // After a restart, only the last look-up finds an approved sale.
   await cells.gateways.a.stop();
   cells.gateways.a = await cells.installation.startGateway({ CELL_NAME: 'a', TAPWIRE_ROLE: 'all' });
   await eventually(() => untilSignedOn(cells.gateways.a.url));

@@ -20,7 +20,7 @@ function deps(
   onLook: (look: number, nowMs: number) => Partial<Transaction> | Error | undefined = () => undefined,
 ) {
   let current = row;
-  let looks = 0;
+  let lookUps = 0;
   let nowMs = 0;
   let isSettled = true;
   let decisionError: Error | undefined;
@@ -39,7 +39,7 @@ function deps(
     longestDeadlineSeconds: () => LONGEST_DEADLINE_SECONDS,
     store: {
       find: async () => {
-        const change = onLook(++looks, nowMs);
+        const change = onLook(++lookUps, nowMs);
         if (change instanceof Error) throw change;
         if (current && change) current = { ...current, ...change };
         return current;
@@ -56,8 +56,8 @@ function deps(
   return {
     deps: parts as unknown as TransactionDependencies,
     decisions,
-    get looks() {
-      return looks;
+    get lookUps() {
+      return lookUps;
     },
     get waitedMs() {
       return nowMs;
@@ -77,7 +77,7 @@ const lastMomentAtMs = (deadlineSeconds: number) =>
 test('an existing outcome is returned immediately', async () => {
   const there = deps({ ...submitted, disposition: Disposition.Approved });
   expect(await new Outcomes(there.deps).await(submitted)).toMatchObject({ disposition: Disposition.Approved });
-  expect(there).toMatchObject({ looks: 1, waitedMs: 0 });
+  expect(there).toMatchObject({ lookUps: 1, waitedMs: 0 });
 });
 
 test('a database that is unavailable for seconds does not end the wait', async () => {

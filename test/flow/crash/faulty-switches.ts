@@ -8,8 +8,8 @@ import { ReversalState, RUNNING_REVERSAL_STATES } from '../../../src/payments/mo
 import type { Finding } from '../../../src/tools/ledger/books.ts';
 import { verifyLedger } from '../../../src/tools/ledger/verify-ledger.ts';
 import type { Phone, PhoneResponse } from '../../../src/tools/phone/phone.ts';
+import type { Behaviour } from '../../../src/tools/simulator/behaviour/behaviour.ts';
 import { seededRandom } from '../../../src/tools/simulator/faults.ts';
-import type { Manners } from '../../../src/tools/simulator/manners/manners.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { refundSale, voidSale } from '../../support/refunds.ts';
@@ -79,14 +79,14 @@ async function verify(): Promise<Finding[]> {
   return verifyLedger({ database, ledger, types: await loadProcessors() });
 }
 
-/** Declares a test for each pair of manners and a type of switch. */
-export function testManners(cases: readonly (readonly [Manners, string])[]): void {
+/** Declares a test for each pair of a behaviour and a type of switch. */
+export function testBehaviours(cases: readonly (readonly [Behaviour, string])[]): void {
   afterEach(() => installation.stop());
 
   test.each(
     cases,
-  )('with %s manners of a %s switch nothing is lost, duplicated or silently stuck', async (manners, type) => {
-    installation = await startInstallation({ type, manners, seed: 7, profile: PROFILE, timeScale: 1 });
+  )('with %s behaviour of a %s switch nothing is lost, duplicated or silently stuck', async (behaviour, type) => {
+    installation = await startInstallation({ type, behaviour, seed: 7, profile: PROFILE, timeScale: 1 });
     const random = seededRandom(7);
     let left = TAPS;
     const headers = { 'x-api-key': await installation.apiKey() };

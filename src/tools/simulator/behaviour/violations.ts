@@ -1,12 +1,12 @@
 /**
- * The misdeeds of a rude switch for a request that moves money, by name. Each returns the reactions to the request.
+ * The violations of a faulty switch for a request that moves money, by name. Each returns the reactions to the request.
  * The ledger already contains what was really booked, independent of these reactions.
  */
 import { type IsoMessage, otherStan } from '../../../kits/processor-kit/index.ts';
 import type { Random } from '../faults.ts';
 import { type ConnectionFate, type Reaction, SILENT, type Spoil } from '../simulated-switch.ts';
 
-/** The request and the tools that a misdeed can use. */
+/** The request and the tools that a violation can use. */
 interface Occasion {
   readonly random: Random;
   readonly deadlineMs: number;
@@ -15,16 +15,16 @@ interface Occasion {
   readonly honest: () => Promise<Reaction>;
 }
 
-export interface Misdeed {
+export interface Violation {
   readonly name: string;
-  /** Whether a response is false; only manners `none` allow that. */
+  /** Whether a response is false; only the behaviour `arbitrary` allows that. */
   readonly isLie: boolean;
   /** Relative frequency; the default is 1. */
   readonly weight?: number;
   readonly commit: (occasion: Occasion) => Promise<Reaction> | Reaction;
 }
 
-/** A misdeed that closes the connection stops all payments until there is a new one, so it is rare. */
+/** A violation that closes the connection stops all payments until there is a new one, so it is rare. */
 const COSTS_A_LINE = 0.05;
 
 /** An approval needs no particular authorization code; this one marks approvals that were not booked. */
@@ -43,13 +43,13 @@ export function pick<T>(random: Random, among: readonly T[]): T {
   return among[Math.floor(random.next() * among.length)]!;
 }
 
-/** Draws a misdeed by weight. */
-export function chooseMisdeed(random: Random, among: readonly Misdeed[]): Misdeed {
-  const weightOf = ({ weight = 1 }: Misdeed) => weight;
-  let left = random.next() * among.reduce((sum, misdeed) => sum + weightOf(misdeed), 0);
-  for (const misdeed of among) {
-    left -= weightOf(misdeed);
-    if (left < 0) return misdeed;
+/** Draws a violation by weight. */
+export function chooseViolation(random: Random, among: readonly Violation[]): Violation {
+  const weightOf = ({ weight = 1 }: Violation) => weight;
+  let left = random.next() * among.reduce((sum, violation) => sum + weightOf(violation), 0);
+  for (const violation of among) {
+    left -= weightOf(violation);
+    if (left < 0) return violation;
   }
   return among[0]!;
 }
@@ -105,7 +105,7 @@ function distortion(random: Random): (response: IsoMessage) => void {
   };
 }
 
-const onTheWay: readonly Misdeed[] = [
+const onTheWay: readonly Violation[] = [
   { name: 'request lost', isLie: false, commit: () => SILENT },
   { name: 'response lost', isLie: false, commit: honestBut(() => SILENT) },
   {
@@ -190,8 +190,8 @@ const onTheWay: readonly Misdeed[] = [
   },
 ];
 
-/** Misdeeds for authorizations, refunds and completions. */
-export const AUTHORIZATION_MISDEEDS: readonly Misdeed[] = [
+/** Violations for authorizations, refunds and completions. */
+export const AUTHORIZATION_VIOLATIONS: readonly Violation[] = [
   ...onTheWay,
   { name: 'booked, unknown code', isLie: true, commit: butSaying(UNKNOWN) },
   { name: 'booked, declined', isLie: true, commit: butSaying(DECLINES) },
@@ -242,7 +242,7 @@ export const AUTHORIZATION_MISDEEDS: readonly Misdeed[] = [
   },
 ];
 
-export const REVERSAL_MISDEEDS: readonly Misdeed[] = [
+export const REVERSAL_VIOLATIONS: readonly Violation[] = [
   ...onTheWay,
   { name: 'not reversed, acknowledged', isLie: true, commit: () => saying('00') },
   { name: 'not reversed, refused', isLie: true, commit: notDoing(REFUSALS) },

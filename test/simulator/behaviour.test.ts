@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type { IsoMessage, Processor } from '../../src/kits/processor-kit/index.ts';
+import type { Behaviour } from '../../src/tools/simulator/behaviour/behaviour.ts';
+import { FaultySwitch } from '../../src/tools/simulator/behaviour/faulty-switch.ts';
+import { AUTHORIZATION_VIOLATIONS, REVERSAL_VIOLATIONS } from '../../src/tools/simulator/behaviour/violations.ts';
 import { PinTries } from '../../src/tools/simulator/card-accounts.ts';
 import { seededRandom } from '../../src/tools/simulator/faults.ts';
 import { Ledger } from '../../src/tools/simulator/ledger.ts';
-import type { Manners } from '../../src/tools/simulator/manners/manners.ts';
-import { AUTHORIZATION_MISDEEDS, REVERSAL_MISDEEDS } from '../../src/tools/simulator/manners/misdeeds.ts';
-import { RudeSwitch } from '../../src/tools/simulator/manners/rude-switch.ts';
 import { type Reaction, SimulatedSwitch } from '../../src/tools/simulator/simulated-switch.ts';
 
 const TAPS = 30_000;
@@ -20,7 +20,7 @@ beforeEach(() => {
   counts = new Map();
 });
 
-function rude(manners: Exclude<Manners, 'good'>, seed = 1): RudeSwitch {
+function switchWith(behaviour: Exclude<Behaviour, 'correct'>, seed = 1): FaultySwitch {
   const random = seededRandom(seed);
   const bank = new SimulatedSwitch(processor, type1.exampleConfig, {
     ...{ ledger, random, faults: undefined, latency: undefined, deadlineMs: 1_000, timeScale: 1, verifyPin: undefined },
@@ -29,8 +29,8 @@ function rude(manners: Exclude<Manners, 'good'>, seed = 1): RudeSwitch {
     keys: { exchanged: [], isPinKeyLive: () => true },
     onRefused: () => {},
   });
-  const onMisdeed = (name: string) => void counts.set(name, (counts.get(name) ?? 0) + 1);
-  return new RudeSwitch({ processor, bank, ledger, random, manners, deadlineMs: 1_000, onMisdeed });
+  const onViolation = (name: string) => void counts.set(name, (counts.get(name) ?? 0) + 1);
+  return new FaultySwitch({ processor, bank, ledger, random, behaviour, deadlineMs: 1_000, onViolation });
 }
 
 /** Messages like the samples of the type, each with its own STAN. */
@@ -52,17 +52,17 @@ function send(reaction: Reaction): void {
   }
 }
 
-async function run(bank: RudeSwitch, taps = TAPS): Promise<void> {
+async function run(bank: FaultySwitch, taps = TAPS): Promise<void> {
   for (let n = 0; n < taps; n++) {
     send(await bank.react(authorization(n), SESSION));
     if (n % 3 === 0) send(await bank.react(reversal(n), SESSION));
   }
 }
 
-describe('a switch without manners', () => {
-  test('commits every misdeed, each of them often', async () => {
-    await run(rude('none'));
-    const expected = [...AUTHORIZATION_MISDEEDS, ...REVERSAL_MISDEEDS].map(({ name }) => name);
+describe('a switch with arbitrary behaviour', () => {
+  test('commits every violation, each of them often', async () => {
+    await run(switchWith('arbitrary'));
+    const expected = [...AUTHORIZATION_VIOLATIONS, ...REVERSAL_VIOLATIONS].map(({ name }) => name);
     const rare = [...new Set(expected)].filter((name) => (counts.get(name) ?? 0) < 10);
     expect(rare).toEqual([]);
     expect(counts.get('unmatched response')).toBeGreaterThan(100);
@@ -72,7 +72,7 @@ describe('a switch without manners', () => {
   });
 
   test('completes most requests, and records in its ledger what it did and what it reported', async () => {
-    await run(rude('none'));
+    await run(switchWith('arbitrary'));
     const entries = [...ledger.entries()];
     const standing = entries.filter(({ state, said }) => state === 'approved' && said?.approvals === 1);
     expect(standing.length).toBeGreaterThan(TAPS / 3);
@@ -87,22 +87,22 @@ describe('a switch without manners', () => {
   });
 
   test('repeats the same behaviour with the same seed', async () => {
-    await run(rude('none', 5), 2_000);
+    await run(switchWith('arbitrary', 5), 2_000);
     const first = [...counts];
     counts.clear();
     ledger = new Ledger();
-    await run(rude('none', 5), 2_000);
+    await run(switchWith('arbitrary', 5), 2_000);
     expect([...counts]).toEqual(first);
     counts.clear();
     ledger = new Ledger();
-    await run(rude('none', 6), 2_000);
+    await run(switchWith('arbitrary', 6), 2_000);
     expect([...counts]).not.toEqual(first);
   });
 });
 
-test('a switch with poor manners reports nothing untrue', async () => {
-  await run(rude('poor'));
-  const lies = [...AUTHORIZATION_MISDEEDS, ...REVERSAL_MISDEEDS].filter(({ isLie }) => isLie);
+test('a faulty switch reports nothing untrue', async () => {
+  await run(switchWith('faulty'));
+  const lies = [...AUTHORIZATION_VIOLATIONS, ...REVERSAL_VIOLATIONS].filter(({ isLie }) => isLie);
   expect(lies.filter(({ name }) => counts.has(name))).toEqual([]);
   expect(counts.get('unmatched response')).toBeUndefined();
   for (const { state, said } of ledger.entries()) {

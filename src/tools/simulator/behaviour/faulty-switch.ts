@@ -11,16 +11,16 @@ import {
   type SimulatedSession,
   type SwitchCounters,
 } from '../simulated-switch.ts';
-import { type Manners, RATES } from './manners.ts';
+import { type Behaviour, RATES } from './behaviour.ts';
 import {
-  AUTHORIZATION_MISDEEDS,
-  chooseMisdeed,
-  type Misdeed,
+  AUTHORIZATION_VIOLATIONS,
+  chooseViolation,
   pick,
-  REVERSAL_MISDEEDS,
+  REVERSAL_VIOLATIONS,
   UNKNOWN,
   unmatchedReaction,
-} from './misdeeds.ts';
+  type Violation,
+} from './violations.ts';
 
 /** Earlier requests that can get another response: some minutes of a load test. */
 const REMEMBERED = 20_000;
@@ -32,16 +32,16 @@ const FATES: readonly ConnectionFate[] = ['close', 'silence', 'signOff'];
 /** Share of unmatched responses that repeat the first response. After a false response, any later one is possible. */
 const HONEST_UNMATCHED = 0.5;
 
-export interface RudeSwitchOptions {
+export interface FaultySwitchOptions {
   readonly processor: Processor;
   /** Executes requests and responds correctly. */
   readonly bank: Bank;
   readonly ledger: Ledger;
   readonly random: Random;
-  readonly manners: Exclude<Manners, 'good'>;
+  readonly behaviour: Exclude<Behaviour, 'correct'>;
   readonly deadlineMs: number;
-  /** Called for each misdeed. */
-  readonly onMisdeed?: ((name: string) => void) | undefined;
+  /** Called for each violation. */
+  readonly onViolation?: ((name: string) => void) | undefined;
 }
 
 interface Remembered {
@@ -51,21 +51,21 @@ interface Remembered {
 }
 
 /**
- * A rude switch around a correct one. It may lose requests, and respond arbitrarily to any earlier request, at any
+ * A faulty switch around a correct one. It may lose requests, and respond arbitrarily to any earlier request, at any
  * time, any number of times and on any connection, or not at all. Only the ledger is correct. The ledger also
  * stores what the switch reported, because no acquirer can know that an acknowledged request was not executed.
  */
-export class RudeSwitch implements Bank {
-  readonly #options: RudeSwitchOptions;
-  readonly #misdeeds: { readonly authorization: readonly Misdeed[]; readonly reversal: readonly Misdeed[] };
+export class FaultySwitch implements Bank {
+  readonly #options: FaultySwitchOptions;
+  readonly #violations: { readonly authorization: readonly Violation[]; readonly reversal: readonly Violation[] };
   readonly #remembered: Remembered[] = [];
   #next = 0;
 
-  constructor(options: RudeSwitchOptions) {
+  constructor(options: FaultySwitchOptions) {
     this.#options = options;
-    const allowed = (misdeeds: readonly Misdeed[]) =>
-      misdeeds.filter(({ isLie }) => options.manners === 'none' || !isLie);
-    this.#misdeeds = { authorization: allowed(AUTHORIZATION_MISDEEDS), reversal: allowed(REVERSAL_MISDEEDS) };
+    const allowed = (violations: readonly Violation[]) =>
+      violations.filter(({ isLie }) => options.behaviour === 'arbitrary' || !isLie);
+    this.#violations = { authorization: allowed(AUTHORIZATION_VIOLATIONS), reversal: allowed(REVERSAL_VIOLATIONS) };
   }
 
   get counters(): SwitchCounters {
@@ -73,10 +73,10 @@ export class RudeSwitch implements Bank {
   }
 
   react(message: IsoMessage, session: SimulatedSession): Reaction | Promise<Reaction> {
-    const { processor, bank, random, manners } = this.#options;
+    const { processor, bank, random, behaviour } = this.#options;
     const request = processor.readRequest(message);
     if (!isMoney(request)) {
-      if (request.kind === 'network' && random.next() < RATES[manners].network)
+      if (request.kind === 'network' && random.next() < RATES[behaviour].network)
         return this.#record('network lost', SILENT);
       return bank.react(message, session);
     }
@@ -84,7 +84,7 @@ export class RudeSwitch implements Bank {
   }
 
   async #misbehave(message: IsoMessage, request: SimulatedRequest, session: SimulatedSession): Promise<Reaction> {
-    const { bank, random, manners, deadlineMs } = this.#options;
+    const { bank, random, behaviour, deadlineMs } = this.#options;
     const { amountMinor } = request;
     let honest: Reaction = SILENT;
     const occasion = {
@@ -96,36 +96,36 @@ export class RudeSwitch implements Bank {
     };
     session.tids ??= new Set();
     session.tids.add(request.tid);
-    const misdeed = this.#choose(request);
-    const isTaken = misdeed?.name !== 'request lost';
-    const reaction = await (misdeed ? misdeed.commit(occasion) : occasion.honest());
+    const violation = this.#choose(request);
+    const isTaken = violation?.name !== 'request lost';
+    const reaction = await (violation ? violation.commit(occasion) : occasion.honest());
     if (isTaken && request.kind !== 'reversal' && request.kind !== 'completion') this.#said(request).received++;
-    if (misdeed) this.#options.onMisdeed?.(misdeed.name);
+    if (violation) this.#options.onViolation?.(violation.name);
     if (isTaken) this.#remember({ message, request, honest });
-    const isStrayDue = this.#remembered.length > 0 && random.next() < RATES[manners].unmatchedResponses;
+    const isStrayDue = this.#remembered.length > 0 && random.next() < RATES[behaviour].unmatchedResponses;
     const unmatched = isStrayDue ? [this.#unmatched()] : [];
-    const fate = random.next() < RATES[manners].lines ? [this.#fate()] : [];
+    const fate = random.next() < RATES[behaviour].lines ? [this.#fate()] : [];
     const sent = [reaction, ...(reaction.more ?? [])].map((each) => this.#recorded(request, each));
     return { ...sent[0]!, more: [...sent.slice(1), ...unmatched, ...fate] };
   }
 
-  #choose({ kind }: SimulatedRequest): Misdeed | undefined {
-    const { random, manners } = this.#options;
-    const rates = RATES[manners];
+  #choose({ kind }: SimulatedRequest): Violation | undefined {
+    const { random, behaviour } = this.#options;
+    const rates = RATES[behaviour];
     const isReversal = kind === 'reversal';
     if (random.next() >= (isReversal ? rates.reversals : rates.authorizations)) return undefined;
-    return chooseMisdeed(random, isReversal ? this.#misdeeds.reversal : this.#misdeeds.authorization);
+    return chooseViolation(random, isReversal ? this.#violations.reversal : this.#violations.authorization);
   }
 
   /** A response to an earlier request: the original one, or an arbitrary one. */
   #unmatched(): Reaction {
-    const { random, manners } = this.#options;
+    const { random, behaviour } = this.#options;
     const { message, request, honest } = pick(random, this.#remembered)!;
-    const isHonest = manners === 'poor' || random.next() < HONEST_UNMATCHED;
+    const isHonest = behaviour === 'faulty' || random.next() < HONEST_UNMATCHED;
     const unmatched = unmatchedReaction(random, request.kind === 'reversal');
     const { delayMs, isElsewhere } = unmatched;
     const reaction = isHonest ? { ...honest, more: undefined, delayMs, isElsewhere } : unmatched;
-    this.#options.onMisdeed?.(isHonest ? 'unmatched response, as before' : 'unmatched response');
+    this.#options.onViolation?.(isHonest ? 'unmatched response, as before' : 'unmatched response');
     return { ...this.#recorded(request, reaction), to: message };
   }
 
@@ -135,7 +135,7 @@ export class RudeSwitch implements Bank {
   }
 
   #record(name: string, reaction: Reaction): Reaction {
-    this.#options.onMisdeed?.(name);
+    this.#options.onViolation?.(name);
     return reaction;
   }
 
