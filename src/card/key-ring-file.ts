@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { decodeBase64Url } from '../codecs/bytes/hex.ts';
 
-/** The schema of the key file. `rotate-keys.ts` writes it, `key-ring.ts` reads it. */
+/** The schema of the key file. `change-key-ring.ts` writes it, `key-ring.ts` reads it. */
 
 /** Six lists of at most 16 keys, each under 400 characters. */
 export const MAX_KEY_RING_BYTES = 65_536;

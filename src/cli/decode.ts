@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { sentenceOf } from '../basics/errors.ts';
 import { linesOf } from '../codecs/iso8583/describe.ts';
-import { type ReadMessage, readMessage } from '../codecs/iso8583/message-tool.ts';
+import { type ReadMessage, readMessage } from '../codecs/iso8583/message-inspection.ts';
 import { flag, text } from './output.ts';
 import { readSpec } from './plug-ins.ts';
 import { readHexInput } from './read-input.ts';

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { Iso8583Error, sentenceOf } from '../basics/errors.ts';
-import { compareMessages, type Difference } from '../codecs/iso8583/message-tool.ts';
+import { compareMessages, type Difference } from '../codecs/iso8583/message-inspection.ts';
 import { flag, text } from './output.ts';
 import { readSpec } from './plug-ins.ts';
 import { readHexInput } from './read-input.ts';

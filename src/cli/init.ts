@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { SCOPE_NAMES } from '#schemas/scopes';
 import { createApiKey } from '../auth/api-key.ts';
 import { StartError } from '../basics/errors.ts';
-import { createKeyRing } from '../card/rotate-keys.ts';
+import { createKeyRing } from '../card/change-key-ring.ts';
 import { type Config, readConfig } from '../start/config.ts';
 import { keyRingPath } from '../start/open-key-ring.ts';
 import { hasOperatorKey, insertApiKey } from '../store/credentials/api-keys.ts';

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { HsmUnavailable, StartError, TokenError } from '../basics/errors.ts';
+import { KEY_PURPOSES, type KeyPurpose, rotateKeys } from '../card/change-key-ring.ts';
 import { readKeyRingFile } from '../card/key-ring.ts';
 import type { KeyRingFile, KeyToken } from '../card/key-ring-file.ts';
-import { KEY_PURPOSES, type KeyPurpose, rotateKeys } from '../card/rotate-keys.ts';
 import { TokenKeys } from '../card/token-keys.ts';
 import { type Config, readConfig } from '../start/config.ts';
 import { keyRingPath, openKeyToken } from '../start/open-key-ring.ts';

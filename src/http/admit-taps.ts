@@ -149,7 +149,7 @@ function refuseEarly(server: FastifyInstance, { load, log, requiresHttps }: TapA
   const listeners = http.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[];
   http.removeAllListeners('request');
   http.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    // A server that stops closes each connection with its response (leave-connections.ts).
+    // A server that stops closes each connection with its response (drain-connections.ts).
     const mayRefuse = load.isFull && http.listening && isTap(request);
     const isRefused = mayRefuse && (!requiresHttps || isByHttps(request)) && isFullFor(request);
     if (isRefused) refuse(request, response, log, requiresHttps ? HSTS_HEADER : undefined);

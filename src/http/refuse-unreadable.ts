@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { formatTraceparent, takeTrace } from '../observe/request-log.ts';
-import type { PendingResponses } from './leave-connections.ts';
+import type { PendingResponses } from './drain-connections.ts';
 import { type ProblemResponse, problemBody, STATUS_TITLES } from './problem.ts';
 
 /**

@@ -4,9 +4,9 @@ import { validatorCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { Overloaded } from '../basics/errors.ts';
 import { formatTraceparent, type RequestLog, type Trace, takeTrace } from '../observe/request-log.ts';
+import { drainConnections, PendingResponses } from './drain-connections.ts';
 import { correlationIdOf, guardRequests } from './guard-requests.ts';
 import { NOT_JSON, parseJsonBodies } from './json-body.ts';
-import { leaveConnections, PendingResponses } from './leave-connections.ts';
 import {
   invalidValuesProblem,
   type ProblemResponse,
@@ -80,7 +80,7 @@ export function createServer(options: ServerOptions): Server {
   const routes = listRoutes(server);
   identifyRequests(server);
   keepResponseDeadlines(server, responseTimes);
-  leaveConnections(server, pending);
+  drainConnections(server, pending);
   guardRequests(server, routes, { requiresHttps });
   server.addHook('onResponse', (request, reply, done) => {
     log.responded(request, reply);
@@ -104,7 +104,7 @@ function newFastify({ log, trustedProxies, tls }: ServerOptions, unreadable: Unr
     keepAliveTimeout: KEEP_ALIVE_MS,
     routerOptions: { maxParamLength: MAX_PARAM_CHARS },
     forceCloseConnections: 'idle',
-    return503OnClosing: false, // its response has no problem body; see leave-connections.ts
+    return503OnClosing: false, // its response has no problem body; see drain-connections.ts
     clientErrorHandler: unreadable.onClientError,
     rewriteUrl: ({ url = '/' }) => url.replace(ORIGIN, '') || '/',
     trustProxy: trustedProxies ? [...trustedProxies] : false,

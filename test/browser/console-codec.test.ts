@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
-import { bytesOfHex, compareMessages, encodeJson, readMessage } from '../../src/codecs/iso8583/message-tool.ts';
+import { bytesOfHex, compareMessages, encodeJson, readMessage } from '../../src/codecs/iso8583/message-inspection.ts';
 import type { Spec } from '../../src/codecs/iso8583/spec.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { type NeutralSpec, specOf } from '../vectors/neutral-spec.ts';
@@ -52,7 +52,7 @@ function resultOf(tool: Tool, spec: Spec, hex: string, other: string): string {
 }
 
 type Tool = Pick<
-  typeof import('../../src/codecs/iso8583/message-tool.ts'),
+  typeof import('../../src/codecs/iso8583/message-inspection.ts'),
   'bytesOfHex' | 'compareMessages' | 'encodeJson' | 'readMessage'
 >;
 
@@ -75,7 +75,7 @@ describe('the page that decodes messages', () => {
     expect(cases.length).toBeGreaterThan(20);
     for (const { name, spec, hex, other } of cases) {
       const inBrowser = await page.evaluate(
-        `(async () => (${resultOf.toString()})(await import('/ops/codec/codecs/iso8583/message-tool.ts'), ${JSON.stringify(spec)}, '${hex}', '${other}'))()`,
+        `(async () => (${resultOf.toString()})(await import('/ops/codec/codecs/iso8583/message-inspection.ts'), ${JSON.stringify(spec)}, '${hex}', '${other}'))()`,
       );
       expect(inBrowser, name).toBe(resultOf(tool, spec, hex, other));
     }

@@ -5,9 +5,9 @@ import { importJWK, jwtVerify } from 'jose';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { cardDataKeySet } from '../../schemas/card-data.ts';
 import { StartError } from '../../src/basics/errors.ts';
+import { createKeyRing } from '../../src/card/change-key-ring.ts';
 import { readKeyRing } from '../../src/card/key-ring.ts';
 import type { KeyRingFile, PrivateJwk } from '../../src/card/key-ring-file.ts';
-import { createKeyRing } from '../../src/card/rotate-keys.ts';
 
 type JwkOf<Type extends PrivateJwk['kty']> = Extract<PrivateJwk, { kty: Type }>;
 type Secrets = { id: string; secret: string }[];

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { HsmUnavailable, TokenError } from '../../src/basics/errors.ts';
+import { createKeyRing, rotateKeys } from '../../src/card/change-key-ring.ts';
 import { InstallationKeys } from '../../src/card/installation-keys.ts';
 import type { CardDataKey } from '../../src/card/key-ring.ts';
 import type { KeyToken } from '../../src/card/key-ring-file.ts';
 import { openLiveKeyRing } from '../../src/card/live-key-ring.ts';
-import { createKeyRing, rotateKeys } from '../../src/card/rotate-keys.ts';
 import type { EphemeralKey } from '../../src/kits/reader-kit/reader-format.ts';
 
 afterEach(() => {

@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createKeyRing } from '../../src/card/rotate-keys.ts';
+import { createKeyRing } from '../../src/card/change-key-ring.ts';
 import { Phones } from '../failover/phones.ts';
 import { TEST_SWITCH_ACCESS } from '../support/installation.ts';
 import { type Merchants, TwoSwitches } from '../support/two-switches.ts';

@@ -10,7 +10,7 @@ import { run as diff } from '../../src/cli/diff.ts';
 import { run as encode } from '../../src/cli/encode.ts';
 import { toHex } from '../../src/codecs/bytes/hex.ts';
 import { compileSpec } from '../../src/codecs/iso8583/codec.ts';
-import { decodeCaptured, messageFromJson, messageToJson } from '../../src/codecs/iso8583/message-tool.ts';
+import { decodeCaptured, messageFromJson, messageToJson } from '../../src/codecs/iso8583/message-inspection.ts';
 import { messages } from '../iso8583/message-arbitrary.ts';
 import { specs } from '../iso8583/specs.ts';
 import { runHere } from '../support/run-here.ts';

@@ -3,7 +3,7 @@ import type1 from '../../processors/type-1/index.ts';
 import type2 from '../../processors/type-2/index.ts';
 import { Secret } from '../../src/codecs/bytes/secret.ts';
 import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
-import { testPurchase } from '../../src/kits/processor-kit/conformance/subject.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
 import type { Processor } from '../../src/kits/processor-kit/index.ts';
 import { RawLine } from '../simulator/raw-line.ts';
 import { Acquirer } from '../simulator/support.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import type { PoolOptions } from '../../src/switching/connection/pool-options.ts';
+import type { PoolOptions } from '../../src/switching/connection/pool-types.ts';
 import { ask, connect, echoes, eventThat, isSilent, type Note, notes, ToySwitch, WatchedPool } from './toy-switch.ts';
 
 describe('a connection that is refused', () => {

@@ -7,7 +7,7 @@ import type { Framing } from '../../src/codecs/iso8583/network/framing.ts';
 import { Deadlines } from '../../src/switching/connection/deadlines.ts';
 import type { RequestResult, UnmatchedResponse } from '../../src/switching/connection/pending-requests.ts';
 import { openPool, type Pool } from '../../src/switching/connection/pool.ts';
-import type { ConnectionState, PoolOptions, StateChange } from '../../src/switching/connection/pool-options.ts';
+import type { ConnectionState, PoolOptions, StateChange } from '../../src/switching/connection/pool-types.ts';
 import type { SwitchProtocol } from '../../src/switching/connection/switch-protocol.ts';
 import { frameOf } from '../support/frame-of.ts';
 import { ManualClock } from './manual-clock.ts';

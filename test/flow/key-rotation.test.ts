@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { KEY_PURPOSES, rotateKeys } from '../../src/card/rotate-keys.ts';
+import { KEY_PURPOSES, rotateKeys } from '../../src/card/change-key-ring.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

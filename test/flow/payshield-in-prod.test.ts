@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { createKeyRing } from '../../src/card/rotate-keys.ts';
+import { createKeyRing } from '../../src/card/change-key-ring.ts';
 import { TokenKeys } from '../../src/card/token-keys.ts';
 import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/demo-key.ts';
 import { Token } from '../../src/hsm-devices/pkcs11/token.ts';

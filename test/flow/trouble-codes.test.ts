@@ -4,7 +4,7 @@ import type1 from '../../processors/type-1/index.ts';
 import type2 from '../../processors/type-2/index.ts';
 import type1993 from '../../processors/type-1993/index.ts';
 import type { RefundResponse } from '../../schemas/refund.ts';
-import { testPurchase } from '../../src/kits/processor-kit/conformance/subject.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
 import type { IsoMessage, Processor } from '../../src/kits/processor-kit/index.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { eventually } from '../support/eventually.ts';

@@ -3,7 +3,7 @@ import { spec as type1 } from '../../processors/type-1/spec.ts';
 import { Iso8583Error } from '../../src/basics/errors.ts';
 import { type Codec, compileSpec } from '../../src/codecs/iso8583/codec.ts';
 import { describeMessage } from '../../src/codecs/iso8583/describe.ts';
-import { messageFromJson, messageToJson } from '../../src/codecs/iso8583/message-tool.ts';
+import { messageFromJson, messageToJson } from '../../src/codecs/iso8583/message-inspection.ts';
 import type { Spec } from '../../src/codecs/iso8583/spec.ts';
 import { datasetSpec, ebcdic, endings, packed } from '../iso8583/specs.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isPrivateFile } from '../../src/basics/files/change-file.ts';
-import { createKeyRing } from '../../src/card/rotate-keys.ts';
+import { createKeyRing } from '../../src/card/change-key-ring.ts';
 import type { Config } from '../../src/start/config.ts';
 import { tlsFiles } from '../../src/start/open-front.ts';
 import { openKeyRing } from '../../src/start/open-key-ring.ts';

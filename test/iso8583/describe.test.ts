@@ -5,7 +5,7 @@ import { fromHex } from '../../src/codecs/bytes/hex.ts';
 import { compileSpec } from '../../src/codecs/iso8583/codec.ts';
 import { describeMessage, messageRows } from '../../src/codecs/iso8583/describe.ts';
 import { numeric, tagged, text, tlv, track2 } from '../../src/codecs/iso8583/fields.ts';
-import { diffMessages, messageFromJson, messageToJson } from '../../src/codecs/iso8583/message-tool.ts';
+import { diffMessages, messageFromJson, messageToJson } from '../../src/codecs/iso8583/message-inspection.ts';
 import { defineSpec } from '../../src/codecs/iso8583/spec.ts';
 import { refusalOf } from './refusal-of.ts';
 import { specs } from './specs.ts';

@@ -51,7 +51,7 @@ test('serves the pages and the modules of browsers, from several processes', asy
     '/docs',
     '/docs/code-samples.js',
     '/ops',
-    '/ops/codec/codecs/iso8583/message-tool.ts',
+    '/ops/codec/codecs/iso8583/message-inspection.ts',
     '/ops/codec/codecs/bytes/hex.ts',
   ]) {
     expect(await textAt(new URL(path, base)), path).not.toBe('');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import { PlugInError } from '../../src/basics/errors.ts';
-import { testPurchase } from '../../src/kits/processor-kit/conformance/subject.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
 import { defineProcessor } from '../../src/kits/processor-kit/define-processor.ts';
 import { recordMacVerdict } from '../../src/kits/processor-kit/mac-verdict.ts';
 

@@ -5,7 +5,7 @@ import type2 from '../../processors/type-2/index.ts';
 import { toHex } from '../../src/codecs/bytes/hex.ts';
 import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
 import { keyMac } from '../../src/codecs/crypto/mac.ts';
-import { testPurchase } from '../../src/kits/processor-kit/conformance/subject.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
 import type { IsoMessage, MacKeys, Processor } from '../../src/kits/processor-kit/index.ts';
 import { macVerdictOf } from '../../src/kits/processor-kit/mac-verdict.ts';
 import { messageCodec } from '../../src/kits/processor-kit/message-codec.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
-import { testPurchase } from '../../src/kits/processor-kit/conformance/subject.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
 import { type IsoMessage, switchProtocol } from '../../src/kits/processor-kit/index.ts';
 
 const { exampleConfig } = type1;

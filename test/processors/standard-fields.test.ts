@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type2 from '../../processors/type-2/index.ts';
 import type1993 from '../../processors/type-1993/index.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
 import { valuesOf } from '../../src/kits/processor-kit/conformance/sample-checks.ts';
-import { testPurchase } from '../../src/kits/processor-kit/conformance/subject.ts';
 import { type IsoMessage, messageCodec, type Processor, switchProtocol } from '../../src/kits/processor-kit/index.ts';
 import { macFieldNames } from '../../src/kits/processor-kit/mac-rule.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type1993 from '../../processors/type-1993/index.ts';
 import type { Type1993Message } from '../../processors/type-1993/spec.ts';
 import { RESPONSE_CODES } from '../../schemas/response-codes.ts';
-import { testPurchase } from '../../src/kits/processor-kit/conformance/subject.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
 import { nearestDate } from '../../src/kits/processor-kit/field-values.ts';
 import { defineProcessor, type ProcessorDefinition, type SwitchConfig } from '../../src/kits/processor-kit/index.ts';
 import { standardFieldReader } from '../../src/switching/switches/standard-fields.ts';

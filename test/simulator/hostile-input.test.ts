@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
-import { testPurchase } from '../../src/kits/processor-kit/conformance/subject.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
 import type { IsoMessage } from '../../src/kits/processor-kit/index.ts';
 import { type Simulator, type SimulatorEvent, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { RawLine } from './raw-line.ts';

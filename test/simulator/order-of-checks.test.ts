@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { TAPPED_AT_MS, testPurchase } from '../../src/kits/processor-kit/conformance/subject.ts';
+import { TAPPED_AT_MS, testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
 import type { IsoMessage, Processor } from '../../src/kits/processor-kit/index.ts';
 import { builtInEntries, loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import { recordMacVerdict } from '../../src/kits/processor-kit/mac-verdict.ts';

@@ -4,7 +4,7 @@ import type2 from '../../processors/type-2/index.ts';
 import type1993 from '../../processors/type-1993/index.ts';
 import { toHex } from '../../src/codecs/bytes/hex.ts';
 import { maskerOf } from '../../src/codecs/iso8583/masker.ts';
-import { testPurchase } from '../../src/kits/processor-kit/conformance/subject.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
 import type { Processor, SimulatedResponse, SwitchConfig } from '../../src/kits/processor-kit/index.ts';
 import { Replay, readRecording } from '../../src/tools/simulator/scenarios.ts';
 import { type Simulator, startSimulator } from '../../src/tools/simulator/start-simulator.ts';

@@ -1,4 +1,4 @@
-import { testPurchase } from '../../src/kits/processor-kit/conformance/subject.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
 import type { IsoMessage, Outcome, Processor, SwitchConfig } from '../../src/kits/processor-kit/index.ts';
 import { switchProtocol } from '../../src/kits/processor-kit/index.ts';
 import { judgeMac } from '../../src/kits/processor-kit/mac-verdict.ts';

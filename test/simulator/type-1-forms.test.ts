@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import { simulate } from '../../processors/type-1/simulate.ts';
 import { codecs } from '../../processors/type-1/spec.ts';
-import { testPurchase } from '../../src/kits/processor-kit/conformance/subject.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
 import { type Simulator, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { Acquirer } from './support.ts';
 

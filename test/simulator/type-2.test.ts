@@ -10,7 +10,7 @@ import {
 } from '../../src/codecs/crypto/dukpt-tdes.ts';
 import { encipherPin, parsePin } from '../../src/codecs/crypto/pin-block.ts';
 import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
-import { testCard } from '../../src/kits/processor-kit/conformance/subject.ts';
+import { testCard } from '../../src/kits/processor-kit/conformance/check.ts';
 import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
 import { type Simulator, type SimulatorEvent, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { Acquirer } from './support.ts';

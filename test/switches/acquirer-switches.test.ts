@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import { StoreUnavailable } from '../../src/basics/errors.ts';
-import { testPurchase } from '../../src/kits/processor-kit/conformance/subject.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
 import type { Processor } from '../../src/kits/processor-kit/processor.ts';
 import type { AcquirerSwitch } from '../../src/switching/switches/acquirer-switch.ts';
 import {

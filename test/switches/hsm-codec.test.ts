@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { CryptoError, HsmUnavailable } from '../../src/basics/errors.ts';
-import { testPurchase } from '../../src/kits/processor-kit/conformance/subject.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import { isTrusted, judgeMac, macVerdictOf } from '../../src/kits/processor-kit/mac-verdict.ts';
 import { messageCodec } from '../../src/kits/processor-kit/message-codec.ts';

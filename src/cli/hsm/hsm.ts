@@ -1,7 +1,7 @@
 import type { Commands } from '../commands.ts';
 
-const state = () => import('./hsm-life.ts');
-const life = () => import('./hsm-life.ts');
+const state = () => import('./hsm-key-commands.ts');
+const life = () => import('./hsm-key-commands.ts');
 
 /** `tapwire hsm ...`: the HSM of the environment (`HSM_MODULE`, `HSM_KEYS_FILE`). Nothing here shows a key. */
 export const commands: Commands = {
@@ -12,7 +12,7 @@ export const commands: Commands = {
   inventory: {
     description:
       '[--all] [--json]: list the keys with owner, check value, dates and users; exit code 1 if one is not usable (--all: retired keys as well)',
-    load: async () => ({ run: (await import('./hsm-life.ts')).inventory }),
+    load: async () => ({ run: (await import('./hsm-key-commands.ts')).inventory }),
   },
   import: {
     description: '--key ID --usage USAGE ...: add a key that another party has sent',

@@ -30,7 +30,7 @@ async function open() {
   said.textContent = 'Loading.';
   try {
     loading ??= Promise.all([
-      import(`${MODULES}/codecs/iso8583/message-tool.ts`),
+      import(`${MODULES}/codecs/iso8583/message-inspection.ts`),
       import(`${MODULES}/basics/errors/codec-errors.ts`),
       import(`${MODULES}/basics/errors/tapwire-error.ts`),
     ]).then((modules) => Object.assign({}, ...modules));
@@ -131,7 +131,7 @@ function encode({ encodeJson, sentenceOf, Iso8583Error, spec }) {
 function compare(codec) {
   const { compareMessages, sentenceOf, Iso8583Error, spec, options } = codec;
   const [before, after] = [bytesOf('diff-before', codec), bytesOf('diff-after', codec)];
-  /** @type {import('../../codecs/iso8583/message-tool.ts').Difference[]} */
+  /** @type {import('../../codecs/iso8583/message-inspection.ts').Difference[]} */
   let found;
   try {
     found = compareMessages(spec, before, after, options);

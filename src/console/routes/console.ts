@@ -124,7 +124,7 @@ const ADDRESSES = [
 ];
 
 /** The codecs, which the page runs in the browser: what a person pastes there must not leave it. */
-const CODEC = browserModules('codecs/iso8583/message-tool.ts', {
+const CODEC = browserModules('codecs/iso8583/message-inspection.ts', {
   'codecs/bytes/native-text.ts': new URL('native-text.js', OWN),
 });
 

@@ -2,6 +2,7 @@ import { Iso8583Error, TapwireError } from '../../basics/errors.ts';
 import type { Spec } from '../../codecs/iso8583/spec.ts';
 import { CheckFailure, type ConformanceResult } from '../plug-ins/check-failure.ts';
 import { authorizationChecks, completionChecks } from './conformance/authorization-checks.ts';
+import type { Check } from './conformance/check.ts';
 import { framingChecks, hostileChecks } from './conformance/hostile-checks.ts';
 import { keyChangeChecks } from './conformance/key-change-checks.ts';
 import { maskChecks } from './conformance/mask-checks.ts';
@@ -9,7 +10,6 @@ import { reversalChecks } from './conformance/reversal-checks.ts';
 import { identityChecks, ruleChecks } from './conformance/rule-checks.ts';
 import { sampleChecks, textOfCodecError } from './conformance/sample-checks.ts';
 import { sessionChecks } from './conformance/session-checks.ts';
-import type { Check } from './conformance/subject.ts';
 import type { Processor, SwitchConfig } from './processor.ts';
 
 const GROUPS: readonly (readonly [group: string, checks: readonly Check[]])[] = [

@@ -4,7 +4,7 @@
  * words: messages are built that differ only in the STAN, in the time, or in the terminal, and compared.
  */
 import { toHex } from '../../codecs/bytes/hex.ts';
-import { TAPPED_AT_MS, testPurchase } from './conformance/subject.ts';
+import { TAPPED_AT_MS, testPurchase } from './conformance/check.ts';
 import { localDateTime, retrievalReference } from './field-values.ts';
 import type { IsoMessage } from './iso-message.ts';
 import type { OriginalData, Processor, ProcessorDefinition, SwitchConfig } from './processor.ts';

@@ -1,6 +1,6 @@
 import net from 'node:net';
 import tls from 'node:tls';
-import type { AcceptOptions } from './pool-options.ts';
+import type { AcceptOptions } from './pool-types.ts';
 import { acceptedSocket, type SwitchSocket } from './switch-socket.ts';
 
 /** Closes the TLS connection of a switch that has not finished the handshake within this time. */

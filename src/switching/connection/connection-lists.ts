@@ -1,5 +1,5 @@
 import type { Connection } from './connection.ts';
-import type { ConnectionState } from './pool-options.ts';
+import type { ConnectionState } from './pool-types.ts';
 
 /**
  * The connections of a pool. A connection's state is the list that contains it:

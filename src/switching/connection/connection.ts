@@ -5,7 +5,7 @@ import { replyHeaderOf } from '../../codecs/iso8583/network/framing.ts';
 import type { Deadlines } from './deadlines.ts';
 import { type OutgoingFrame, OutgoingFrames } from './outgoing-frames.ts';
 import { type Carrier, PendingRequest, type PendingRequests, type RequestResult } from './pending-requests.ts';
-import type { CloseReason, ConnectionState, PoolLimits } from './pool-options.ts';
+import type { CloseReason, ConnectionState, PoolLimits } from './pool-types.ts';
 import type { SwitchProtocol } from './switch-protocol.ts';
 import type { SwitchSocket } from './switch-socket.ts';
 

@@ -3,8 +3,8 @@ import { LogBudget } from '../../basics/limits/log-budget.ts';
 import type { Connection, MessageEvents } from './connection.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { PendingRequest, PendingRequests, UnmatchedResponse } from './pending-requests.ts';
-import type { PoolOptions } from './pool-options.ts';
 import type { PoolCounters } from './pool-stats.ts';
+import type { PoolOptions } from './pool-types.ts';
 import type { ProtocolConnection } from './switch-protocol.ts';
 
 /** A faulty switch repeats its fault in every message; this is enough log lines to diagnose it. */

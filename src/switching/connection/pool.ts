@@ -8,8 +8,8 @@ import {
   type RequestResult,
   type RequestTimes,
 } from './pending-requests.ts';
-import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, overDefaults, type PoolOptions, type PoolTimeouts } from './pool-options.ts';
 import { PoolCounters, type PoolStats } from './pool-stats.ts';
+import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, overDefaults, type PoolOptions, type PoolTimeouts } from './pool-types.ts';
 import { isSuspect, noteResponse, noteTimeout } from './session.ts';
 import { HeldSlot, type Slot, type SlotOwner, SlotQueue } from './slot.ts';
 import { type ConnectionSummary, SwitchConnections } from './switch-connections.ts';

@@ -1,7 +1,7 @@
 import { ConnectionError, type ConnectionErrorCode } from '../../basics/errors.ts';
 import type { Connection } from './connection.ts';
 import { Alarm, type Deadlines } from './deadlines.ts';
-import type { CloseCause, PoolTimeouts } from './pool-options.ts';
+import type { CloseCause, PoolTimeouts } from './pool-types.ts';
 import type { ProtocolConnection, SessionStep, SwitchProtocol } from './switch-protocol.ts';
 
 /**

@@ -2,7 +2,7 @@ import { HsmUnavailable } from '../../basics/errors.ts';
 import { LogBudget } from '../../basics/limits/log-budget.ts';
 import { Shares } from '../../basics/limits/shares.ts';
 import { isTimeout, within } from '../../basics/limits/waits.ts';
-import type { ConnectionLog } from '../connection/pool-options.ts';
+import type { ConnectionLog } from '../connection/pool-types.ts';
 
 /**
  * An HSM needs milliseconds. Three seconds leave most of `RESPONSE_SLACK_SECONDS`, and the cardholder is still at the

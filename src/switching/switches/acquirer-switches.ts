@@ -6,7 +6,7 @@ import type { Processor } from '../../kits/processor-kit/processor.ts';
 import { identityOf, isReadAlike, type SwitchIdentity } from '../../kits/processor-kit/switch-identity.ts';
 import type { SwitchRevision } from '../../payments/model/switch-revision.ts';
 import type { Switch, Switches } from '../../payments/ports/switch-ports.ts';
-import type { ConnectionLog } from '../connection/pool-options.ts';
+import type { ConnectionLog } from '../connection/pool-types.ts';
 import type { AcquirerSwitch } from './acquirer-switch.ts';
 import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
 import { openAcquirerSwitch } from './open-acquirer-switch.ts';

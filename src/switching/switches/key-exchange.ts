@@ -4,7 +4,7 @@ import type { IsoMessage } from '../../kits/processor-kit/iso-message.ts';
 import { isTrusted, judgeMac } from '../../kits/processor-kit/mac-verdict.ts';
 import type { WorkingKeyUse } from '../../kits/processor-kit/processor.ts';
 import type { ExchangeConnection, KeyChangeSide, KeyDecision } from '../../kits/processor-kit/switch-protocol.ts';
-import type { ConnectionLog } from '../connection/pool-options.ts';
+import type { ConnectionLog } from '../connection/pool-types.ts';
 import { codeOf, KeyFaults } from './key-faults.ts';
 import { KeyIntake } from './key-intake.ts';
 import { KeyRefresh, KeyRequests, type KeyRequestsOptions } from './key-requests.ts';

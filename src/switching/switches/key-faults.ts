@@ -1,6 +1,6 @@
 import { TapwireError } from '../../basics/errors.ts';
 import { LogBudget } from '../../basics/limits/log-budget.ts';
-import type { ConnectionLog } from '../connection/pool-options.ts';
+import type { ConnectionLog } from '../connection/pool-types.ts';
 import type { ProcessorKey } from './ports.ts';
 
 /** A switch may repeat refused announcements at any rate. */

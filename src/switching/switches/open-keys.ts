@@ -3,7 +3,7 @@ import { namesOfMac } from '../../codecs/crypto/mac.ts';
 import { keyExchangeFaults } from '../../kits/processor-kit/key-change.ts';
 import { macMethodOf } from '../../kits/processor-kit/message-codec.ts';
 import type { MessageStamp, Processor, SwitchConfig } from '../../kits/processor-kit/processor.ts';
-import type { ConnectionLog } from '../connection/pool-options.ts';
+import type { ConnectionLog } from '../connection/pool-types.ts';
 import { hsmCodec, type MacHsm, tryMacKey } from './hsm-codec.ts';
 import { KeyExchange } from './key-exchange.ts';
 import { codeOf, KeyFaults } from './key-faults.ts';

@@ -9,7 +9,7 @@ import { framingOf } from '../../kits/processor-kit/switch-protocol.ts';
 import type { MayDial } from '../../outbound/guarded-lookup.ts';
 import { listenForSwitch } from '../connection/acceptor.ts';
 import { checkPem, readPem } from '../connection/pem-files.ts';
-import type { AcceptOptions } from '../connection/pool-options.ts';
+import type { AcceptOptions } from '../connection/pool-types.ts';
 import type { SwitchAddress, SwitchTls } from '../connection/switch-socket.ts';
 import type { SwitchAccess } from './access/switch-access.ts';
 

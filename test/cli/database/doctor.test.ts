@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createKeyRing } from '../../../src/card/rotate-keys.ts';
+import { createKeyRing } from '../../../src/card/change-key-ring.ts';
 import { examine } from '../../../src/cli/doctor.ts';
 import { readConfig } from '../../../src/start/config.ts';
 import type { Finding } from '../../../src/tools/doctor/finding.ts';

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { browserModules } from '../../../src/http/static-files.ts';
 
-const ENTRY = 'codecs/iso8583/message-tool.ts';
+const ENTRY = 'codecs/iso8583/message-inspection.ts';
 const REPLACED = {
   'codecs/bytes/native-text.ts': new URL('../../../src/console/page/native-text.js', import.meta.url),
 };

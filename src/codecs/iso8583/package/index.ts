@@ -8,7 +8,7 @@ export { type DescribeOptions, describeMessage, type MessageRow, messageRows } f
 export * from '../fields.ts';
 export { type Masker, maskerOf } from '../masker.ts';
 export { isResponse, type MtiParts, pairingKey, parseMti, responseMti } from '../message.ts';
-export { type Difference, diffMessages } from '../message-tool.ts';
+export { type Difference, diffMessages } from '../message-inspection.ts';
 export { FrameReader, type OnFrame } from '../network/frame-reader.ts';
 export {
   checkFraming,

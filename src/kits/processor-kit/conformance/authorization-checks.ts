@@ -14,7 +14,7 @@ import {
   TAPPED_AT_MS,
   TEST_SCHEMES,
   testPurchase,
-} from './subject.ts';
+} from './check.ts';
 
 /** Codes of 7.5 that no profile may list as approval or decline: they leave the issuer's action unknown. */
 const NEVER_DECIDED = ['09', '32', '68', 'ZZ'];

@@ -13,7 +13,7 @@ import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
 import type { IsoMessage } from '../iso-message.ts';
 import { messageCodec } from '../message-codec.ts';
 import { framingOf } from '../switch-protocol.ts';
-import { bytesOf, type Check, overTheWire, respond, type Subject, secretsOf, testPurchase } from './subject.ts';
+import { bytesOf, type Check, overTheWire, respond, type Subject, secretsOf, testPurchase } from './check.ts';
 
 const PIN = { block: Uint8Array.of(0xa1, 0xb2, 0xc3, 0xd4, 0xe5, 0xf6, 0x17, 0x28) };
 

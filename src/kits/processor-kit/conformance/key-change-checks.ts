@@ -10,7 +10,7 @@ import type { KeyChange, WorkingKeyUse, WrappedKey } from '../key-change.ts';
 import { macVerdictOf } from '../mac-verdict.ts';
 import { messageCodec } from '../message-codec.ts';
 import type { SwitchConfig } from '../processor.ts';
-import { bytesOf, type Check, overTheWire, type Subject, TAPPED_AT_MS, testPurchase } from './subject.ts';
+import { bytesOf, type Check, overTheWire, type Subject, TAPPED_AT_MS, testPurchase } from './check.ts';
 
 const STAMP = { stan: '000778', sentAtMs: TAPPED_AT_MS };
 const NUMBER = 9;

@@ -6,7 +6,7 @@ import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
 import type { IsoMessage } from '../iso-message.ts';
 import { MacPlace } from '../mac-rule.ts';
 import type { MessageCodec, Purchase } from '../processor.ts';
-import { bytesOf, type Check, respond, type Subject, TEST_SCHEMES, testPurchase } from './subject.ts';
+import { bytesOf, type Check, respond, type Subject, TEST_SCHEMES, testPurchase } from './check.ts';
 
 const PIN = { block: Uint8Array.of(0xa1, 0xb2, 0xc3, 0xd4, 0xe5, 0xf6, 0x17, 0x28) };
 /**

@@ -11,7 +11,7 @@ import {
   secretsOf,
   TAPPED_AT_MS,
   testPurchase,
-} from './subject.ts';
+} from './check.ts';
 
 const REASONS: readonly ReversalReason[] = ['timeout', 'unusable-response', 'void', 'late-approval'];
 

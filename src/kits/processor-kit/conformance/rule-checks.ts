@@ -2,7 +2,7 @@ import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
 import { retrievalReference } from '../field-values.ts';
 import type { IsoMessage } from '../iso-message.ts';
 import { sharedReferences } from '../message-identity.ts';
-import { type Check, outcomeOf, type Subject, TAPPED_AT_MS, testPurchase } from './subject.ts';
+import { type Check, outcomeOf, type Subject, TAPPED_AT_MS, testPurchase } from './check.ts';
 
 /** The rules for requests, with which the simulated switch refuses what the network would refuse. */
 export const ruleChecks: readonly Check[] = [

@@ -8,7 +8,7 @@ import { type WireField, wireFields } from '../../../codecs/iso8583/wire-fields.
 import { CheckFailure, expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
 import type { IsoMessage } from '../iso-message.ts';
 import type { MessageCodec, ProcessorSample } from '../processor.ts';
-import { bytesOf, type Check, type Subject } from './subject.ts';
+import { bytesOf, type Check, type Subject } from './check.ts';
 
 /** For each content type, a character that every field accepts and that differs from padding. */
 const CHARACTER: Readonly<Record<Content, string>> = {

@@ -2,7 +2,7 @@ import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
 import { type IsoMessage, isResponse } from '../iso-message.ts';
 import type { NetworkRequestKind } from '../processor.ts';
 import { switchProtocol } from '../switch-protocol.ts';
-import { type Check, overTheWire, respond, type Subject, TAPPED_AT_MS, testPurchase } from './subject.ts';
+import { type Check, overTheWire, respond, type Subject, TAPPED_AT_MS, testPurchase } from './check.ts';
 
 const KINDS: readonly NetworkRequestKind[] = ['signOn', 'signOff', 'echo'];
 

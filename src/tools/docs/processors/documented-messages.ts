@@ -1,5 +1,5 @@
 import { fromHex } from '../../../codecs/bytes/hex.ts';
-import { TAPPED_AT_MS, testCard, testPurchase } from '../../../kits/processor-kit/conformance/subject.ts';
+import { TAPPED_AT_MS, testCard, testPurchase } from '../../../kits/processor-kit/conformance/check.ts';
 import type { IsoMessage } from '../../../kits/processor-kit/iso-message.ts';
 import { messageCodec } from '../../../kits/processor-kit/message-codec.ts';
 import type {

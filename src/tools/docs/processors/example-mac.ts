@@ -9,7 +9,7 @@ import {
   namesOfMac,
   padMessage,
 } from '../../../codecs/crypto/mac.ts';
-import { testPurchase } from '../../../kits/processor-kit/conformance/subject.ts';
+import { testPurchase } from '../../../kits/processor-kit/conformance/check.ts';
 import type { IsoMessage } from '../../../kits/processor-kit/iso-message.ts';
 import { MacLayout } from '../../../kits/processor-kit/mac-layout.ts';
 import { MacPlace, type MacRule } from '../../../kits/processor-kit/mac-rule.ts';

@@ -5,9 +5,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StartError } from '../../src/basics/errors.ts';
 import { createCardVault } from '../../src/card/card-vault.ts';
+import { createKeyRing, KEY_PURPOSES, type KeyPurpose, rotateKeys } from '../../src/card/change-key-ring.ts';
 import { readKeyRing } from '../../src/card/key-ring.ts';
 import { openLiveKeyRing } from '../../src/card/live-key-ring.ts';
-import { createKeyRing, KEY_PURPOSES, type KeyPurpose, rotateKeys } from '../../src/card/rotate-keys.ts';
 import { eventually } from '../support/eventually.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
 

@@ -29,7 +29,7 @@ interface Tracked {
  * stays idle is ended after a moment. What arrives after that, or behind the last response, is refused, so that the
  * stop has an end and no response of a handled request is lost.
  */
-export function leaveConnections(server: FastifyInstance, pending: PendingResponses): void {
+export function drainConnections(server: FastifyInstance, pending: PendingResponses): void {
   const http = server.server;
   const openedAtMs = new Map<Socket, number>();
   const connections = new Map<Socket, Tracked>();
