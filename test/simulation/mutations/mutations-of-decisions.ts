@@ -15,8 +15,8 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   {
     name: 'a crash counts as unsent',
     file: 'src/payments/reversals/overdue.ts',
-    before: "kind: wasSubmitted ? 'noResponse' : 'unsent'",
-    after: "kind: wasSubmitted ? 'unsent' : 'unsent'",
+    before: "wasSubmitted ? 'noResponse' : 'unsent'",
+    after: "wasSubmitted ? 'unsent' : 'unsent'",
     meaning: 'a request that a process had sent before it died is reported as never sent, and not reversed',
     hunt: SALE,
   },
