@@ -179,9 +179,11 @@ function createDecision(
   nowMs: number,
   { result, pin: { verdict, wait } = NO_PIN_WANTED, enqueue = [] }: Decided,
 ): Decision {
-  const { disposition, reversalState } = result;
+  const { disposition, reversalState, needsReview } = result;
   const isReversed = reversalState === ReversalState.owed;
-  assert(isReversed === (disposition === Disposition.Indeterminate), 'an uncertain outcome is reversed, and no other');
+  const isUncertain = disposition === Disposition.Indeterminate;
+  assert(isUncertain || !isReversed, 'only an uncertain outcome is reversed');
+  assert(!isUncertain || isReversed || needsReview, 'an uncertain outcome is reversed, or a person decides');
   const isOfSwitch = status === Status.ResponseReceivedFromPaymentProcessor;
   assert(isOfSwitch || disposition !== Disposition.Approved, 'only a response of the switch approves');
   const path = status === transaction.status ? [] : [status];
