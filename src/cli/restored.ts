@@ -16,7 +16,7 @@ import {
   stateRestored,
 } from '../store/transactions/lost-window.ts';
 import { type EnteredSale, enterSales, type ListedSale } from '../store/transactions/missing-sales.ts';
-import { readCsv } from '../tools/ledger/switch-list.ts';
+import { readCsv, zonedTimeOf } from '../tools/ledger/switch-list.ts';
 import { actor, changeOf, onDatabase } from './administration.ts';
 import { type Columns, flag, idOf, listOf, text } from './output.ts';
 
@@ -199,9 +199,8 @@ async function enter(path: string, acquirerId: number): Promise<number> {
 function readTime(values: Partial<Record<'lost-from' | 'lost-until', string>>, name: 'lost-from' | 'lost-until') {
   const given = values[name];
   if (given === undefined) return undefined;
-  const time = new Date(given);
-  // Without a zone it would be the local time of this machine.
-  if (!/(Z|[+-]\d\d:?\d\d)$/.test(given) || Number.isNaN(time.getTime()))
+  const time = zonedTimeOf(given);
+  if (time === undefined)
     throw new StartError('BAD_CONFIG', `--${name}: expected a time with its zone, such as 2026-11-20T10:00:00Z`);
   return time;
 }

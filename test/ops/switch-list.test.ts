@@ -43,7 +43,7 @@ async function read(lines: readonly string[], mapping: object = MAPPING) {
 test('a list becomes entries of a ledger, by the names of its columns', async () => {
   const entries = await read([
     `\uFEFF${HEADER}`,
-    '2026-11-20T10:00:00Z,TW000001,17,632410000017,"1,000.50",ZAR,Debit,OK'.replace('"1,000.50"', '1000.50'),
+    '2026-11-20T10:00:00Z,TW000001,17,632410000017,1000.50,ZAR,"Debit, ""chip""",OK',
     '',
     '2026-11-20T10:00:01+02:00,TW000001,000018,632410000018,"20",392,Credit,REV',
     '2026-11-20T10:00:02Z,TW000001,000019,632410000019,1.00,ZAR,Debit,DECL',
@@ -70,9 +70,12 @@ test.each([
   ['Amount', 'ten'],
   ['Ccy', 'XXZ'],
   ['Time', 'today'],
+  ['Time', '2026-11-20T10:00:00'],
   ['STAN', '1234567'],
+  ['STAN', '12345a'],
+  ['RRN', 'none'],
   ['TID', ''],
-])('a line whose column %s cannot be read is named, without its value', async (column, value) => {
+])('a line whose column %s cannot be read (%s) is named, without its value', async (column, value) => {
   const fields = {
     Time: '2026-11-20T10:00:00Z',
     TID: 'T',

@@ -49,6 +49,12 @@ export function readMapping(path: string): ListMapping {
 
 const DIGITS = { stan: 6, rrn: 12 } as const;
 
+/** The moment of an ISO 8601 time; undefined without a zone, because it would be the local time of this machine. */
+export function zonedTimeOf(text: string): Date | undefined {
+  const time = new Date(text);
+  return /(Z|[+-]\d\d:?\d\d)$/.test(text) && !Number.isNaN(time.getTime()) ? time : undefined;
+}
+
 /** A line of a CSV file by the names of its first line. */
 export interface CsvRecord {
   /** For messages: the file and the number of the line. */
@@ -136,11 +142,10 @@ function entryOf(
   if (columns.state !== undefined && ignored.includes(state)) return undefined;
   const digitsOf = (column: keyof typeof DIGITS) => {
     const digits = fieldOf(columns[column]).padStart(DIGITS[column], '0');
-    return digits.length === DIGITS[column] ? digits : fail(columns[column]);
+    return digits.length === DIGITS[column] && /^\d+$/.test(digits) ? digits : fail(columns[column]);
   };
   const tid = fieldOf(columns.tid) || fail(columns.tid);
-  const approvedAtMs = Date.parse(fieldOf(columns.approvedAt));
-  if (Number.isNaN(approvedAtMs)) fail(columns.approvedAt);
+  const approvedAtMs = (zonedTimeOf(fieldOf(columns.approvedAt)) ?? fail(columns.approvedAt)).getTime();
   const currency = currencyNamed(fieldOf(columns.currency)) ?? fail(columns.currency);
   const amountMinor = amountOf(fieldOf(columns.amount), currency, amountsIn) ?? fail(columns.amount);
   const [stan, rrn] = [digitsOf('stan'), digitsOf('rrn')];
