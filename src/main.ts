@@ -31,6 +31,7 @@ import type { Siblings } from './start/processes/siblings.ts';
 import { type JobParts, openWakeups, startJobs } from './start/start-jobs.ts';
 import { DatabaseClock } from './store/postgres/database-clock.ts';
 import { postgresHandoverKeys } from './store/switches/handover-keys.ts';
+import { KnownDatabase, requireNote } from './store/switches/known-database.ts';
 import type { HsmDevices } from './switching/hsm/device-state.ts';
 import type { AcquirerSwitches } from './switching/switches/acquirer-switches.ts';
 import { UnmatchedResponses } from './switching/switches/unmatched-responses.ts';
@@ -55,7 +56,7 @@ export interface StartOptions {
 }
 
 /**
- * The composition root. This file and gateway/ construct everything in the order of its dependencies; a stop closes
+ * The composition root. This file and start/ construct everything in the order of its dependencies; a stop closes
  * it in the reverse order.
  *
  * @throws StartError when a requirement is missing or invalid, PlugInError naming an invalid plug-in
@@ -130,7 +131,8 @@ interface DomainParts {
 /** Everything that the use cases need: databases, clock, connections to switches, and the dependencies made of them. */
 async function openDomain(base: DomainParts) {
   const { config, url, hasSiblings, settingsEveryMs, types, formats, tracing, log, report, closers } = base;
-  const databases = openDatabases(url, config.DATABASE_CONNECTIONS, closers);
+  const known = new KnownDatabase();
+  const databases = openDatabases(url, config.DATABASE_CONNECTIONS, known, closers);
   const database = databases.taps;
   const stores = await openStores({ config, databases, settingsEveryMs }, report, closers);
   const { keys, directory } = stores;
@@ -143,7 +145,7 @@ async function openDomain(base: DomainParts) {
   closers.push(() => clock.close());
   const hsm = await openGatewayHsm({ config, database, clock, log, closers });
   const cardReaders = openCardReaders({ config, formats, stores, clock, hsm, log });
-  const opened = await openSwitchParts({ ...base, stores, databases, clock, hsm });
+  const opened = await openSwitchParts({ ...base, known, stores, databases, clock, hsm });
   const { switches, messages } = opened;
   const devices = devicesOf(hsm, keys.token);
   const ownTokens = new OwnTokens({ keys, name: config.TAPWIRE_AUDIENCE, nowMs: clock.nowMs });
@@ -178,6 +180,7 @@ function devicesOf(...holders: readonly (Partial<HsmDevices> | undefined)[]): Hs
 }
 
 interface SwitchPartsOptions extends DomainParts {
+  readonly known: KnownDatabase;
   readonly stores: Awaited<ReturnType<typeof openStores>>;
   readonly databases: ReturnType<typeof openDatabases>;
   readonly clock: DatabaseClock;
@@ -185,7 +188,7 @@ interface SwitchPartsOptions extends DomainParts {
 }
 
 /** The switches of a process that has connections to them, and what records their messages and late responses. */
-async function openSwitchParts({ databases, stores, clock, hsm, ...base }: SwitchPartsOptions) {
+async function openSwitchParts({ databases, known, stores, clock, hsm, ...base }: SwitchPartsOptions) {
   const { config, url, types, log, report, closers } = base;
   const onFault = report('late responses could not be recorded');
   const unmatchedResponses = new UnmatchedResponses(onFault, createUnmatchedLog(log));
@@ -195,10 +198,11 @@ async function openSwitchParts({ databases, stores, clock, hsm, ...base }: Switc
   closers.push(() => unmatchedResponses.close());
   const parts = { config, types, clock, hsm, unmatchedResponses, messages, log, closers };
   const { directory } = stores;
-  const switches =
-    config.TAPWIRE_ROLE === 'api'
-      ? undefined
-      : await openSwitches({ ...parts, directory, database: databases.taps, claims: cell?.locks });
+  const isApi = config.TAPWIRE_ROLE === 'api';
+  if (isApi)
+    known.follow(directory.lostWindow(), (client) => requireNote(client).then(() => directory.readLostWindow(client)));
+  const ofSwitches = { ...parts, directory, database: databases.taps, known, claims: cell?.locks };
+  const switches = isApi ? undefined : await openSwitches(ofSwitches);
   if (switches) cell?.follow(switches);
   return { switches, messages, unmatchedResponses };
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type pg from 'pg';
 import { createMandateVault } from '../card/card-vault.ts';
 import { JobTable } from '../jobs/job-table.ts';
 import { LineLocks } from '../store/cells/advisory-locks.ts';
@@ -9,6 +10,7 @@ import { startEmbeddedPostgres } from '../store/postgres/embedded-postgres.ts';
 import { migrate } from '../store/postgres/migrate.ts';
 import { type Database, openDatabase, openPool } from '../store/postgres/open-database.ts';
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
+import type { KnownDatabase } from '../store/switches/known-database.ts';
 import { AttemptMessages } from '../store/transactions/attempt-messages.ts';
 import { PostgresCompletions } from '../store/transactions/completions.ts';
 import { postgresRestoreHolds } from '../store/transactions/lost-window.ts';
@@ -114,14 +116,16 @@ const LISTENING_CONNECTIONS = 1;
  */
 export type Databases = Readonly<Record<'commits' | 'taps' | 'jobs' | 'messages' | 'directory' | 'reports', Database>>;
 
-export function openDatabases(url: string, connections: number, closers: Closers): Databases {
+/** @param known refuses connections that lead to another database, in the pools that commit payments */
+export function openDatabases(url: string, connections: number, known: KnownDatabase, closers: Closers): Databases {
   const ofJobs = Math.max(LEAST_JOB_CONNECTIONS, Math.floor(connections * SHARE_OF_JOBS));
   const ofCommits = Math.floor((connections - ofJobs) * SHARE_OF_COMMITS);
   const ofTaps = connections - ofJobs - ofCommits;
+  const admit = (client: pg.ClientBase) => known.admit(client);
   const databases = {
-    commits: openPool(url, { maxConnections: ofCommits, limits: SESSION_LIMITS.tap, runsBatches: true }),
-    taps: openPool(url, { maxConnections: ofTaps, limits: SESSION_LIMITS.tap }),
-    jobs: openPool(url, { maxConnections: ofJobs, limits: SESSION_LIMITS.job }),
+    commits: openPool(url, { maxConnections: ofCommits, limits: SESSION_LIMITS.tap, runsBatches: true, admit }),
+    taps: openPool(url, { maxConnections: ofTaps, limits: SESSION_LIMITS.tap, admit }),
+    jobs: openPool(url, { maxConnections: ofJobs, limits: SESSION_LIMITS.job, admit }),
     messages: openPool(url, { maxConnections: MESSAGE_CONNECTIONS, limits: SESSION_LIMITS.job, runsCopy: true }),
     directory: openPool(url, { maxConnections: DIRECTORY_CONNECTIONS, limits: SESSION_LIMITS.report }),
     reports: openPool(url, { maxConnections: REPORT_CONNECTIONS, limits: SESSION_LIMITS.report }),

@@ -3,6 +3,7 @@ import type { HandoverSealer } from '../card/seal-handover.ts';
 import type { OpenedHsm } from '../hsm-devices/open-hsm.ts';
 import type { Processor } from '../kits/processor-kit/processor.ts';
 import type { Log } from '../observe/log.ts';
+import type { LostWindow } from '../payments/model/lost-window.ts';
 import {
   LONGEST_DEADLINE_SECONDS,
   OUTCOME_GRACE_SECONDS,
@@ -16,6 +17,7 @@ import type { Database } from '../store/postgres/open-database.ts';
 import { BusinessDates } from '../store/switches/business-dates.ts';
 import { SEEN_EVERY_MS } from '../store/switches/database-epoch.ts';
 import { postgresExchangedKeys } from '../store/switches/exchanged-keys.ts';
+import type { KnownDatabase } from '../store/switches/known-database.ts';
 import {
   postgresProcessLines,
   postgresProcessorFaults,
@@ -54,6 +56,7 @@ export interface SwitchParts {
   readonly types: ProcessorTypes;
   readonly directory: PostgresDirectory;
   readonly database: Database;
+  readonly known: KnownDatabase;
   readonly clock: Clock;
   readonly unmatchedResponses: UnmatchedResponses;
   readonly messages: MessageKeeper;
@@ -67,8 +70,7 @@ export interface SwitchParts {
 /** A shorter time without gateways is a restart or an update. */
 const UNSEEN_SECONDS = 900;
 
-function tellRestore(log: Log, directory: PostgresDirectory, unseen: UnseenDatabase | undefined): void {
-  const window = directory.lostWindow();
+function tellRestore(log: Log, window: LostWindow | undefined, unseen?: UnseenDatabase): void {
   if (window !== undefined) {
     const [lostFrom, lostUntil] = [window.fromMs, window.untilMs].map((ms) => new Date(ms).toISOString());
     log.error({ lostFrom, lostUntil }, RESTORED);
@@ -77,7 +79,7 @@ function tellRestore(log: Log, directory: PostgresDirectory, unseen: UnseenDatab
 }
 
 /** The connections to the switches of all acquirers, whose keys are in the HSM. */
-export async function openSwitches({ config, directory, database, hsm, closers, ...shared }: SwitchParts) {
+export async function openSwitches({ config, directory, database, known, hsm, closers, ...shared }: SwitchParts) {
   const { log, clock } = shared;
   if (config.TAPWIRE_ENV === 'prod' && !hsm) refusePinTerminals(directory.pinTerminals());
   const pins = hsm && { hsm, reader: { keyId: config.READER_PIN_KEY, format: config.READER_PIN_FORMAT } };
@@ -92,7 +94,13 @@ export async function openSwitches({ config, directory, database, hsm, closers, 
   );
   // The jobs that start next must know what may be lost.
   await directory.refresh();
-  tellRestore(log, directory, unseen);
+  tellRestore(log, directory.lostWindow(), unseen);
+  known.follow(directory.lostWindow(), async (client) => {
+    await stans.noteOn(client);
+    const window = await directory.readLostWindow(client);
+    tellRestore(log, window);
+    return window;
+  });
   const noting = repeatEvery(
     SEEN_EVERY_MS,
     () => stans.noteDatabase(),
@@ -108,7 +116,7 @@ export async function openSwitches({ config, directory, database, hsm, closers, 
   closers.push(() => dates.close());
   const keyExchange = hsm && { hsm, kept: postgresExchangedKeys(database) };
   const access = switchAccessOf(config);
-  const known = {
+  const configured = {
     stored: () => directory.processors(),
     followStored: (onChange: () => void) => directory.followProcessors(onChange),
     faults: postgresProcessorFaults(database),
@@ -117,7 +125,7 @@ export async function openSwitches({ config, directory, database, hsm, closers, 
   const switches = await AcquirerSwitches.open({
     ...shared,
     access,
-    ...known,
+    ...configured,
     stans,
     dates,
     macs: hsm,

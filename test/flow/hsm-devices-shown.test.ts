@@ -38,10 +38,12 @@ const get = async (path: string) => (await fetch(new URL(path, installation.url)
 
 test('devices are shown by readiness, metrics and commands, with the reason when one stops', async () => {
   expect(JSON.parse(await get('/readyz'))).toMatchObject({ status: 'ok', hsm: { 'hsm-0': 'ready', 'hsm-1': 'ready' } });
-  const metrics = await get('/metrics');
-  expect(metrics).toContain('tapwire_hsm_devices{device="hsm-0",kind="device",status="ready"} 1');
-  expect(metrics).toMatch(/^tapwire_hsm_commands_total\{device="hsm-1",result="succeeded"\} [1-9]/m);
-  expect(metrics).toMatch(/^tapwire_hsm_round_trip_seconds_count\{device="hsm-0"\} [1-9]/m);
+  await eventually(async () => {
+    const metrics = await get('/metrics');
+    expect(metrics).toContain('tapwire_hsm_devices{device="hsm-0",kind="device",status="ready"} 1');
+    expect(metrics).toMatch(/^tapwire_hsm_commands_total\{device="hsm-1",result="succeeded"\} [1-9]/m);
+    expect(metrics).toMatch(/^tapwire_hsm_round_trip_seconds_count\{device="hsm-0"\} [1-9]/m);
+  });
   const status = await run('hsm', 'status');
   expect(status.exitCode).toBe(0);
   expect(status.output).toMatch(/hsm-0 +127\.0\.0\.1:\d+ +ready/);

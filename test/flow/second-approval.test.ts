@@ -54,7 +54,7 @@ test('a second approval that arrives together with the first is in review as wel
 
 describe('a process that has not received the first response', () => {
   test('notices a second approval with another DE38 after a restart, and a repeat of the first', async () => {
-    await scene.installOwn({ role: 'none', profile: { deadlineMs: 1_000 } });
+    await scene.installOwn({ role: 'none', profile: { deadlineMs: 5_000 } });
     const before = await scene.installation.startGateway();
     const { id, sale } = await tap();
     const { sale: repeated } = await tap();
@@ -74,7 +74,7 @@ describe('a process that has not received the first response', () => {
   });
 
   test('notices one that arrives on the connection of another process, and a decline', async () => {
-    await scene.installOwn({ profile: { deadlineMs: 1_000 } });
+    await scene.installOwn({ profile: { deadlineMs: 5_000 } });
     const [{ id, sale }, { id: declined, sale: other }] = [await tap(), await tap()];
     await scene.installation.startGateway();
     const on = scene.scripted.lines.at(-1)!;

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { problem } from '../../schemas/problem.ts';
 import type { KnownRoute } from '../../src/http/route-table.ts';
 import { saveApiKey } from '../support/api-keys.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { faultsIn } from '../support/log-lines.ts';
 import { ask, gather, nameOf } from './ask.ts';
@@ -215,7 +216,8 @@ describe('every address', () => {
       methods.map((method) =>
         gather(tries, async (route) => {
           const path = route.url.replace(/:\w+/g, 'x');
-          const response = await fetch(new URL(path, installation.url), { method });
+          // The gateway may close an idle connection in the moment in which fetch uses it again.
+          const response = await eventually(() => fetch(new URL(path, installation.url), { method }));
           await response.arrayBuffer();
           return check(response, route)
             ? undefined

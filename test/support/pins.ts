@@ -1,5 +1,6 @@
 import type { OnlineAuthorization } from '../../schemas/mobile-transaction.ts';
 import type { Phone, PhoneResponse, PhoneTap, PinSubmission, TapReading } from '../../src/tools/phone/phone.ts';
+import { eventually } from './eventually.ts';
 import { outcomeOf } from './responses.ts';
 
 /** The PIN of every simulated card. */
@@ -17,7 +18,13 @@ export interface AskedForPin {
 /** Taps a card whose issuer requires a PIN. @throws if it requires none */
 export async function tapForPin(phone: Phone, tap: Partial<PhoneTap> = {}): Promise<AskedForPin> {
   const reading = phone.read({ amount: '50.05', currency: 'ZAR', ...tap });
-  return askedFor(reading, await phone.submit(await phone.sealReading(reading)));
+  // On a busy machine the deadline of the switch can pass before anything is sent; the next attempt is the same tap.
+  const response = await eventually(async () => {
+    const received = await phone.submit(await phone.sealReading(reading));
+    if (received.status === 200 && outcomeOf(received).type === 'UnableToGoOnline') throw new Error('nothing was sent');
+    return received;
+  });
+  return askedFor(reading, response);
 }
 
 /** The values of a response that requires a PIN, or another PIN. @throws if it does not */

@@ -29,6 +29,20 @@ export async function restoreTestDatabase(url: string): Promise<TestDatabase> {
   return copyOf(source);
 }
 
+/** Gives each database the name of the other, as if a standby that lacks the last commits replaced its primary. */
+export async function swapDatabases(url: string, copy: TestDatabase): Promise<void> {
+  const [name, other] = [url, copy.url].map((of) => new URL(of).pathname.slice(1)) as [string, string];
+  const at = new URL(url);
+  const names = [name, other];
+  for (const one of names) await maintain(at, `alter database ${one} allow_connections false`);
+  for (const one of names)
+    await maintain(at, `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${one}'`);
+  await maintain(at, `alter database ${name} rename to ${name}_swapped`);
+  await maintain(at, `alter database ${other} rename to ${name}`);
+  await maintain(at, `alter database ${name}_swapped rename to ${other}`);
+  for (const one of names) await maintain(at, `alter database ${one} allow_connections true`);
+}
+
 async function copyOf(template: URL): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   // Copying files takes half the processor time of copying through the log, Postgres' default.

@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import type { Attester, Attesters } from '../../auth/attestation/attestations.ts';
 import {
   type IssuerKey,
@@ -228,6 +229,12 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
     return this.#lostWindow;
   }
 
+  /** Reads the lost window on a connection to another database. */
+  async readLostWindow(client: Pick<pg.ClientBase, 'query'>): Promise<LostWindow | undefined> {
+    this.#takeLostWindow((await client.query<LostWindowRow>(LOST_WINDOW)).rows);
+    return this.#lostWindow;
+  }
+
   async refresh(): Promise<void> {
     await Promise.all([
       this.#issuers.refresh(),
@@ -266,9 +273,7 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
 
   #followSmallTables(database: Database): readonly Pick<FollowedRows<unknown>, 'look'>[] {
     return [
-      new FollowedRows<LostWindowRow>(database, LOST_WINDOW, ([row]) => {
-        this.#lostWindow = row && { ...row, released: new Set(row.released) };
-      }),
+      new FollowedRows<LostWindowRow>(database, LOST_WINDOW, (rows) => this.#takeLostWindow(rows)),
       new FollowedRows<{ id: number }>(database, BLOCKED_ACQUIRERS, (rows) => {
         this.#blockedAcquirers = new Set(rows.map(({ id }) => id));
       }),
@@ -287,6 +292,10 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
         this.#onProcessors();
       }),
     ];
+  }
+
+  #takeLostWindow([row]: readonly LostWindowRow[]): void {
+    this.#lostWindow = row && { ...row, released: new Set(row.released) };
   }
 
   #takeMerchants({ gone, present }: RowChanges<MerchantRow>): void {

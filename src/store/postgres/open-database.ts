@@ -173,6 +173,8 @@ export interface DatabaseOptions {
   readonly mustExist?: boolean;
   /** The purpose of its sessions; default: reports and commands. */
   readonly limits?: SessionLimits;
+  /** Refuses a new connection by an error. */
+  readonly admit?: ((client: pg.ClientBase) => Promise<void>) | undefined;
 }
 
 // int8 (amounts, counters) fits a double: amounts have at most 12 digits.
@@ -212,7 +214,13 @@ export function isDatabaseUrl(url: string): boolean {
 /** A pool that connects on first use; the caller has checked its server before. */
 export function openPool(
   url: string,
-  { maxConnections = 10, limits = SESSION_LIMITS.report, runsCopy = false, runsBatches = false }: DatabaseOptions = {},
+  {
+    maxConnections = 10,
+    limits = SESSION_LIMITS.report,
+    runsCopy = false,
+    runsBatches = false,
+    admit,
+  }: DatabaseOptions = {},
 ): Database {
   const clients = new HeldClients(limits.heldMs);
   const Client = class extends LimitedClient {
@@ -227,9 +235,10 @@ export function openPool(
     application_name: 'tapwire',
     pipeline: !runsCopy,
     Client,
-    onConnect: (client) => {
+    onConnect: async (client) => {
       clients.taken(client);
-      return limitSession(client, limits, runsBatches ? BATCH_SETTINGS : {});
+      await limitSession(client, limits, runsBatches ? BATCH_SETTINGS : {});
+      await admit?.(client);
     },
   });
   // A client that loses its connection must not end the process, neither idle nor in use. The query in progress fails,

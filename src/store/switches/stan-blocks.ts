@@ -83,7 +83,12 @@ export class StanBlocks {
    * `SEEN_EVERY_MS`.
    */
   async noteDatabase(): Promise<void> {
-    this.#noted = await inTransaction(this.#database, (client) => this.#note(client, false));
+    await inTransaction(this.#database, (client) => this.noteOn(client));
+  }
+
+  /** Records the same on a connection, which may be the first one to another database. */
+  async noteOn(client: pg.ClientBase): Promise<void> {
+    this.#noted = await this.#note(client, false);
     this.#tellSkip(this.#noted);
   }
 

@@ -51,7 +51,7 @@ describe('a token that hangs', () => {
 
 test('a token that has too much to do stays in use: only the calls that it does not reach in time fail', async () => {
   const thread = new URL('./slow-thread.ts', import.meta.url);
-  const token = new Token({ modulePath: 'none', label: 'slow', pin: '', limitMs: 1_000, thread });
+  const token = new Token({ modulePath: 'none', label: 'slow', pin: '', limitMs: 3_000, thread });
   await token.check();
   const results = await Promise.allSettled(Array.from({ length: 200 }, () => token.call({ do: 'check' })));
   const reached = results.filter(({ status }) => status === 'fulfilled').length;
