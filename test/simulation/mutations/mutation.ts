@@ -22,7 +22,7 @@ export interface Edit {
 /** The gateway, broken on purpose in one place. */
 export interface Mutation extends Edit {
   readonly name: string;
-  /** Checks that must be broken as well, because they would find the mutation at the start. */
+  /** What must be broken as well, because it would find the mutation at the start, or prevent its harm alone. */
   readonly also?: readonly Edit[];
   /** The resulting fault of the gateway. */
   readonly meaning: string;

@@ -1,10 +1,17 @@
-import type { Mutation } from './mutation.ts';
+import type { Edit, Mutation } from './mutation.ts';
 
 const SALE = { by: 'exploration', cases: ['sale'], depth: 5 } as const;
 const VOID = { by: 'exploration', cases: ['sale and void'], depth: 6 } as const;
 const REFUND = { by: 'exploration', cases: ['sale and refund'], depth: 4 } as const;
 const PIN = { by: 'exploration', cases: ['sale with PIN'], depth: 4 } as const;
 const HISTORIES = { by: 'histories', count: 100_000 } as const;
+
+/** A void that failed blocks its sale until a person has looked, which alone prevents a second return of the money. */
+const FAILED_VOID_IN_REVIEW: Edit = {
+  file: 'src/payments/reversals/record-reversal-response.ts',
+  before: "needsReview: true }, event: 'failed' }",
+  after: "needsReview }, event: 'failed' }",
+};
 
 /** Decisions about reversals, voids and late responses. */
 export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
@@ -13,6 +20,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     file: 'src/payments/decisions/reversal-responses.ts',
     before: 'if (attempts.length === transaction.reversalAttempt && attempts.every(isRefused)) {',
     after: 'if (attempts.length > 0) {',
+    also: [FAILED_VOID_IN_REVIEW],
     meaning: 'two refusals end a void although an earlier attempt has no response: the sale may be refunded twice',
     hunt: VOID,
   },
@@ -29,6 +37,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     file: 'src/kits/processor-kit/response-codes.ts',
     before: '  refused: FINAL_REFUSALS,\n  undecided: TROUBLE_CODES,',
     after: '  refused: [...FINAL_REFUSALS, ...TROUBLE_CODES],\n  undecided: [],',
+    also: [FAILED_VOID_IN_REVIEW],
     meaning: 'a switch that reports a fault (91, 96) ends a void that took effect',
     hunt: VOID,
   },
@@ -37,6 +46,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     file: 'src/payments/decisions/reversal-responses.ts',
     before: '  if (!attempt || (',
     after: '  if (attempt !== facts.attempts.at(-1) || (',
+    also: [FAILED_VOID_IN_REVIEW],
     meaning: 'the acknowledgement of an earlier attempt is dropped after a repeat was sent',
     hunt: VOID,
   },
@@ -46,6 +56,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     before: "          const key = reversals[ofReversals.indexOf(unmatched)];\n          if (!key) return 'unknown';",
     after:
       "          const key = reversals[ofReversals.indexOf(unmatched)];\n          if (!key || unmatched.response) return 'unknown';",
+    also: [FAILED_VOID_IN_REVIEW],
     meaning: '0410 and 0430 after the deadline of their attempt never count',
     hunt: VOID,
   },
