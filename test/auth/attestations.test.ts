@@ -157,7 +157,7 @@ test('an accepted attestation ends with its age, and with its attester', async (
   expect(await resultOf(token)).toBe('ATTESTATION_EXPIRED');
 });
 
-test('while a key is replaced, both attesters of the issuer are believed', async () => {
+test('both attesters of an issuer are believed while its key is replaced', async () => {
   const { resultOf } = checking({
     1: [
       attester({ key: { publicKey: strange.publicKey, algorithms: ['ES256'] } }),

@@ -83,7 +83,7 @@ test("an acquirer's user sees the own switches only, without taps the page says 
   await page.locator('#history-ranges [aria-current=page]').getByText('1 hour', { exact: true }).waitFor();
 });
 
-test('without the database the page says so, shows no figures of another range, and continues when it returns', async () => {
+test('the page says that the database is missing, shows no figures of another range, and continues when it returns', async () => {
   const line = await DatabaseRelay.open(installation.environment().DATABASE_URL!);
   onTestFinished(() => line.close());
   const gateway = await installation.startGateway({ DATABASE_URL: line.url, TAPWIRE_ROLE: 'api' });

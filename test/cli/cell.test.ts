@@ -16,7 +16,7 @@ test.each(['list', 'status'])('tapwire cell %s without cells says so, and how to
   expect(stdout).not.toContain('ACQUIRER');
 });
 
-test('as JSON, no cells are an empty list', async () => {
+test('no cells are an empty list as JSON', async () => {
   expect(JSON.parse((await cell('list', '--json')).stdout)).toEqual([]);
   expect(JSON.parse((await cell('status', '--json')).stdout)).toEqual({ cells: [], conflicts: [] });
 });

@@ -135,7 +135,7 @@ test('a ceremony that is cancelled or too late ends at both terminals', async ()
   expect(readdirSync(ceremony.dataFolder)).toEqual([]);
 });
 
-test('while one person joins, another one is turned down; when that person leaves, the next one can join', async () => {
+test('a second person is turned down while one joins, and the next one can join when that person leaves', async () => {
   const leaving = Promise.withResolvers<never>();
   leaving.promise.catch(() => {});
   const ann = new Person('ann', ...ONE);

@@ -47,7 +47,7 @@ test('a line shows the rate since the last one and the sums since the start', ()
   ]);
 });
 
-test('on a terminal the lines are updated in place each second, and remain at the end', () => {
+test('the lines are updated in place each second on a terminal, and remain at the end', () => {
   vi.useFakeTimers();
   const screen = new Screen(true);
   const statistics = new Statistics(screen);

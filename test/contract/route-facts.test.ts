@@ -34,7 +34,7 @@ test('a deprecated route states since when, and its successor', async () => {
   expect(headers.link).toBe('</better>; rel="successor-version"');
 });
 
-test('while the server stops, a request on an open connection receives a response, and the connection ends with it', async () => {
+test('a request on an open connection receives a response while the server stops, and the connection ends with it', async () => {
   server.get('/quick', { config: { facts } }, async () => ({}));
   const url = new URL(await server.listen({ port: 0, host: '127.0.0.1' }));
   const accepted = once(server.server, 'connection');

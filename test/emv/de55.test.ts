@@ -74,7 +74,7 @@ test('the allow-list has no tag that any scheme marks as card data', () => {
   }
 });
 
-test('for any tap, DE55 reads back as its allowed values', () => {
+test('DE55 reads back as its allowed values for any tap', () => {
   const value = fc.uint8Array({ maxLength: 20 });
   const tags = fc.uniqueArray(fc.constantFrom(...DE55_TAGS, ...FORBIDDEN), { maxLength: 20 });
   fc.assert(

@@ -22,7 +22,7 @@ async function newest(): Promise<string> {
   return (await storedTransactions(installation.database)).at(-1)!.id;
 }
 
-test('without a worker a tap is UnableToGoOnline immediately', async () => {
+test('a tap is UnableToGoOnline immediately without a worker', async () => {
   const { ms, ...response } = await installation.phone().tap({ amount: '10.00', currency: 'ZAR' });
   expect(outcomeOf({ ms, ...response })).toMatchObject(UNABLE_TO_GO_ONLINE);
   expect(ms).toBeLessThan(DEADLINE_MS);

@@ -104,7 +104,7 @@ describe('an approval', () => {
   });
 });
 
-test('if the switch may approve a part, the phone and the books have the approved part as the amount', async () => {
+test('the phone and the books have the approved part as the amount if the switch may approve a part', async () => {
   const allowing = await startInstallation({ profile: { partialApproval: true } });
   try {
     const response = outcomeOf(await allowing.phone().tap({ amount: '10.85', currency: 'ZAR' }));

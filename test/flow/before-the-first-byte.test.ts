@@ -25,7 +25,7 @@ describe.each([
     await relay.close();
   });
 
-  test('when the bytes arrive, another database connection sees the submission and its live job', async () => {
+  test('another database connection sees the submission and its live job when the bytes arrive', async () => {
     const seen: string[] = [];
     relay.onRequest = async ({ stan, tid }) => {
       const { rows } = await installation.database.query(
@@ -49,7 +49,7 @@ describe.each([
     await expectInvariants(installation);
   });
 
-  test('while the commit hangs, no bytes arrive', async () => {
+  test('no bytes arrive while the commit hangs', async () => {
     const before = relay.requests.length;
     const client = await installation.database.connect();
     try {

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.stop());
 
-test('with a switch that accepts one session, the worker without it leaves all taps to the other', async () => {
+test('the worker without a session leaves all taps to the other if the switch accepts only one', async () => {
   const phone = installation.phone('bakery');
   const types = new Map<string, number>();
   for (let round = 0; round < 3; round++) {
@@ -36,7 +36,7 @@ test('with a switch that accepts one session, the worker without it leaves all t
   await expectInvariants(installation);
 });
 
-test('when the worker with the session stops, the other one opens it and takes the taps', async () => {
+test('the other worker opens the session and takes the taps when the one that has it stops', async () => {
   await connected.stop();
   await untilApproved();
   await expectInvariants(installation);

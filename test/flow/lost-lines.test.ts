@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const UNABLE_TO_GO_ONLINE = { type: 'UnableToGoOnline', errorCode: 210, isoResponseCode: '', authorizationCode: '' };
 
-test('while the switch refuses connections a tap is UnableToGoOnline immediately, and requires no reversal', async () => {
+test('a tap is UnableToGoOnline immediately while the switch refuses connections, and requires no reversal', async () => {
   const { database } = installation;
   const phone = installation.phone();
   await installation.startOutage();

@@ -88,7 +88,7 @@ test('fifty simultaneous PIN requests make one authorization', async () => {
   expect(installation.asked.authorizations).toBe(authorizations + 1);
 });
 
-test('if no switch can be reached for the PIN the step ends: UnableToGoOnline, and the reference remains used', async () => {
+test('the step ends if no switch can be reached for the PIN: UnableToGoOnline, and the reference remains used', async () => {
   const { database } = installation;
   const phone = installation.phone();
   const asked = await tapForPin(phone);

@@ -27,7 +27,7 @@ const PROD = {
   HSM_KEYS_FILE: undefined,
 };
 
-test('in prod without an HSM a gateway does not start while terminals take PINs, and names them', async () => {
+test('a gateway in prod without an HSM does not start while terminals take PINs, and names them', async () => {
   expect(await refusalOf(PROD)).toMatch(/^There is no HSM, and 4 terminals take PINs \(.*TERM-coffee of acquirer 1/);
 });
 

@@ -112,7 +112,7 @@ describe('of a sale that was approved in part', () => {
   });
 });
 
-test('while the switch cannot be reached a refund is UnableToGoOnline and reserves nothing, and a void waits for a connection', async () => {
+test('a refund is UnableToGoOnline and reserves nothing while the switch cannot be reached, and a void waits for a connection', async () => {
   const installation = await startInstallation();
   const { database } = installation;
   const phone = installation.phone();

@@ -55,7 +55,7 @@ test('a void that an api process accepts is sent by a worker', async () => {
   await expectInvariants(installation);
 });
 
-test('without a worker a refund keeps its reservation as long as it waits, and is finally UnableToGoOnline', async () => {
+test('a refund without a worker keeps its reservation as long as it waits, and is finally UnableToGoOnline', async () => {
   const { database } = installation;
   await worker.stop();
   const { authorizations } = installation.asked;

@@ -45,7 +45,7 @@ async function freePort(): Promise<number> {
 const phone = () => installation.phone('coffee', 'the same device');
 const merchantReference = randomUUID();
 
-test('with the switch down since the start a tap is UnableToGoOnline immediately, recorded, and requires no reversal', async () => {
+test('a tap is UnableToGoOnline immediately, recorded, and requires no reversal if the switch is down since the start', async () => {
   const { database } = installation;
   const { ms, ...response } = await phone().tap({ amount: '10.00', currency: 'ZAR', merchantReference });
   expect(outcomeOf({ ms, ...response })).toMatchObject({
@@ -77,7 +77,7 @@ test('the reference may be used again, as the second attempt of the same transac
   expect(await storedTransaction(installation.database, id)).toMatchObject({ attempt: 2 });
 });
 
-test('with the switch back the third attempt is approved, and the transaction shows all three', async () => {
+test('the third attempt is approved when the switch is back, and the transaction shows all three', async () => {
   relay = await Relay.open(switchPort, port);
   const { database } = installation;
   const other = installation.phone();
@@ -106,7 +106,7 @@ test('with the switch back the third attempt is approved, and the transaction sh
   ]);
 });
 
-test('after the approval the reference is used up', async () => {
+test('the reference is used up after the approval', async () => {
   const response = await phone().tap({ amount: '12.00', currency: 'ZAR', merchantReference });
   expect(problemOf(response)).toMatchObject({ status: 409, errorCode: 124 });
 });

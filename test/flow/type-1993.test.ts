@@ -136,7 +136,7 @@ describe('at a switch of ISO 8583:1993 where a 1200 posts a sale', () => {
     expect(outcomeOf(await enterPin(phone, again))).toMatchObject({ type: 'Approved', isoResponseCode: '00' });
   });
 
-  test('after the third wrong PIN the tap is declined with 75', async () => {
+  test('the tap is declined with 75 after the third wrong PIN', async () => {
     const phone = installation.phone();
     let asked = await tapForPin(phone, { card: 'visa', amount: '12.65' });
     asked = askedFor(asked.reading, await enterPin(phone, asked, WRONG_PIN));

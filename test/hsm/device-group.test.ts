@@ -93,7 +93,7 @@ describe('several devices', () => {
     }
   });
 
-  test('after close, calls that wait are rejected and no connection is left', async () => {
+  test('calls that wait are rejected by a close, and no connection is left', async () => {
     const hsm = await readyHsm(opened, [await opened.fake(healthyBut(() => {}))], PATIENT);
     const waiting = failureOf(compute(hsm));
     await hsm.close();

@@ -255,7 +255,7 @@ test('only the operator and the acquirer set the endpoint for links', async () =
   expect(rows.map(({ action }) => action)).toEqual(['add', 'change', 'change']);
 });
 
-test('with login domains, no response reveals a user name of another acquirer', async () => {
+test('no response reveals a user name of another acquirer if acquirers have login domains', async () => {
   const { url } = await installation.startGateway({ LOGIN_DOMAINS: '1=bank.example,2=pay.example,2=other.example' });
   const keyOf = (acquirerId: number) => saveApiKey(installation.database, { acquirerId }, SCOPE_NAMES);
   const add = async (acquirerId: number, username: string) =>

@@ -67,7 +67,7 @@ describe('behind a proxy that ends TLS, in qa and prod', () => {
     expect((await get('/metrics')).status).toBe(401);
   });
 
-  test('in dev everything is plain HTTP', async () => {
+  test('everything is plain HTTP in dev', async () => {
     const response = await get('/transactions', { headers: { 'x-api-key': key }, url: installation.url });
     expect(response.status).toBe(200);
     expect(response.headers['strict-transport-security']).toBeUndefined();

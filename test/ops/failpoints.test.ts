@@ -3,7 +3,7 @@ import { StartError } from '../../src/basics/errors.ts';
 import { armFetcher, Failpoints } from '../../src/observe/failpoints.ts';
 import { readConfig } from '../../src/start/config.ts';
 
-test('without failpoints the fetcher is returned unchanged', () => {
+test('the fetcher is returned unchanged without failpoints', () => {
   const fetcher = { request: () => Promise.reject(new Error('not called')) };
   expect(armFetcher(fetcher, undefined)).toBe(fetcher);
 });

@@ -38,7 +38,7 @@ test('key exchanges are counted by processor and result, with the age of each ke
   ]);
 });
 
-test('if the switch decides when to change keys, no age is due; without key changes, nothing is reported', async () => {
+test('no age is due if the switch decides when to change keys; nothing is reported without key changes', async () => {
   expect((await reported({ ...KEYS, maxAgeMs: null })).join()).not.toContain('max_age');
   expect(await reported(undefined)).toEqual([]);
 });

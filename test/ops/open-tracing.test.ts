@@ -14,7 +14,7 @@ afterEach(() => {
   lines.length = 0;
 });
 
-test('without a collector nothing creates spans', async () => {
+test('nothing creates spans without a collector', async () => {
   expect(await openTracing({ ...settings, endpoint: undefined })).toBeUndefined();
 });
 

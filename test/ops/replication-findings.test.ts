@@ -56,7 +56,7 @@ async function verdicts(database = primary, isProduction = true): Promise<string
   return findings.map(({ verdict, description }) => `${verdict}: ${description}`);
 }
 
-test('without a standby, production is warned', async () => {
+test('production is warned if it has no standby', async () => {
   expect(await verdicts(primary, false)).toEqual([]);
   expect(await verdicts()).toEqual([expect.stringMatching(/^warning: no standby: /)]);
 });

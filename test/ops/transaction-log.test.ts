@@ -43,7 +43,7 @@ function watchedWorld(level: LogLevel, isCommitted = true) {
   return { store, lines, log };
 }
 
-test('on debug a tap is logged from its submission to its outcome, each line with every identifier of the tap', async () => {
+test('a tap is logged on debug from its submission to its outcome, each line with every identifier of the tap', async () => {
   const { store, lines } = watchedWorld('debug');
   const accepted = { ...submitted, status: Status.ReadyToSubmitToPaymentProcessor };
   await store.insert({ transaction: accepted } as NewAttempt);
@@ -54,7 +54,7 @@ test('on debug a tap is logged from its submission to its outcome, each line wit
   expect(lines[2]).toMatchObject({ disposition: 'Approved', responseCode: '00' });
 });
 
-test('in one commit it is logged once', async () => {
+test('a tap that is accepted and submitted in one commit is logged once', async () => {
   const { store, lines } = watchedWorld('debug');
   await store.insert({ transaction: submitted } as NewAttempt);
   expect(lines.map(({ msg }) => msg)).toEqual(['submitted to the switch']);
@@ -68,7 +68,7 @@ test('what was not committed is not logged', async () => {
   expect(lines).toEqual([]);
 });
 
-test('on info what is certain is not logged, and what is uncertain only as often as a person can read', async () => {
+test('what is certain is not logged on info, and what is uncertain only as often as a person can read', async () => {
   const { store, lines } = watchedWorld('info');
   await store.insert({ transaction: submitted } as NewAttempt);
   await store.recordDecision(decided(Disposition.Declined));

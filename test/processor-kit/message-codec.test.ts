@@ -40,7 +40,7 @@ test('a message is sent with the number of its key and four bytes of MAC, and ve
   expect(macVerdictOf(codecWith('old').decode(bytes))).toBe('good');
 });
 
-test('during a key change messages with either key are good', () => {
+test('messages with either key are good during a key change', () => {
   const both = codecWith('new', 'old');
   expect(macVerdictOf(both.decode(bytesOf(codecWith('old'), sale())))).toBe('good');
   expect(macVerdictOf(both.decode(bytesOf(both, sale())))).toBe('good');

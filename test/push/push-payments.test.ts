@@ -176,6 +176,6 @@ test('the sender for development logs the link’s reference and nothing else', 
   expect(reported).toEqual([{ reference: LINK_ID }]);
 });
 
-test('without a push service every push reports that', async () => {
+test('every push reports that there is no push service', async () => {
   expect(await NO_PUSH_SENDER.send(MESSAGE, 1_000)).toEqual({ kind: 'failed', reason: 'NOT_CONFIGURED' });
 });

@@ -149,7 +149,7 @@ async function failures(route: TriedRoute): Promise<ReceivedResponse[]> {
 const MAX_CHARS = 20_000;
 const textOf = ({ text, headers }: ReceivedResponse) => `${text.slice(0, MAX_CHARS)}\n${JSON.stringify([...headers])}`;
 
-test('after every route no secret is in a log line, column, job, metric or response', async () => {
+test('no secret is in a log line, column, job, metric or response after every route', async () => {
   const responses: string[] = [];
   const made: SecretMark[] = [];
   await gather(routes, async (route) => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { SimulatorError } from '../../src/basics/errors.ts';
 import { faultDraw, parseShare, seededRandom } from '../../src/tools/simulator/faults.ts';
 
-test('without shares neither a fault nor a random number is drawn', () => {
+test('neither a fault nor a random number is drawn without shares', () => {
   expect(faultDraw({})).toBeUndefined();
   expect(faultDraw({ drop: 0 })).toBeUndefined();
 });

@@ -84,7 +84,7 @@ test('Mastercard requires the PIN with the issuer’s flag, and the test PIN is 
   expect((await tap({ pin: pinOf('12345') })).outcome).toMatchObject({ kind: 'approved' });
 });
 
-test('after a wrong PIN another one is accepted, the third one ends it', async () => {
+test('another PIN is accepted after a wrong one, and the third one ends it', async () => {
   const wrong = () => acquirer.tap(50_05, 5_000, { scheme: 'Mastercard', pin: pinOf('99999') });
   expect((await wrong()).outcome).toMatchObject({ kind: 'pinRequired', responseCode: '55' });
   expect((await wrong()).outcome).toMatchObject({ kind: 'pinRequired', responseCode: '55' });

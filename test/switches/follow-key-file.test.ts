@@ -49,7 +49,7 @@ test('a software HSM has new keys without a restart, loses removed ones, and kee
   expect(await hsm.kcv('two')).toBe('08D7B4');
 });
 
-test('in qa, keys in a file that other users can read stop the start, and are not taken later', async () => {
+test('keys in a file that other users can read stop the start in qa, and are not taken later', async () => {
   const path = pathOf({ keys: [softKey('one')] });
   const opened = () => openHsm({ environment: 'qa', keysFile: path, module: undefined });
   const refusal = {

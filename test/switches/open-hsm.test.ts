@@ -33,7 +33,7 @@ async function reasonOf(opening: Promise<unknown>): Promise<string> {
   return (error as StartError).reason;
 }
 
-test('without a configuration there is no HSM', async () => {
+test('no HSM is opened without a configuration', async () => {
   expect(await open({})).toBeUndefined();
 });
 

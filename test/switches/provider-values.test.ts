@@ -32,7 +32,7 @@ test('a plug-in that throws, or returns nothing, stores nothing: the outcome doe
   expect([throws, () => null, () => undefined].map(providerValues)).toEqual([{}, {}, {}]);
 });
 
-test('for any values of a plug-in, what is stored survives JSON and has no control character', () => {
+test('what is stored survives JSON and has no control character, for any values of a plug-in', () => {
   fc.assert(
     fc.property(fc.anything({ withNullPrototype: true }), (provided) => {
       const kept = providerValues(() => provided);

@@ -81,7 +81,7 @@ test('a one-time code is required of a user who has them, and counts once', asyn
   expect(await resultOf('coded', { code })).toMatch(/The login is not accepted/);
 });
 
-test('if the console requires one-time codes, a custodian needs them as well', async () => {
+test('a custodian needs a one-time code if the console requires them', async () => {
   const check = checkWith({ CONSOLE_NEEDS_TOTP: 'true' });
   expect(await resultOf('first', { check })).toMatch(/Set up one-time codes/);
 });

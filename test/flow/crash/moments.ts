@@ -67,7 +67,7 @@ export function testMoments(site: () => CrashSite, { doomed, front }: Roles): vo
     await site().letClaimsLapse();
   });
 
-  test('after the last kill all books agree: nothing is lost, nothing taken twice, and every outcome was reported', async () => {
+  test('all books agree after the last kill: nothing is lost, nothing taken twice, and every outcome was reported', async () => {
     const gateway = await site().installation.startGateway({ TAPWIRE_ROLE: doomed });
     await Promise.all(underWay);
     const { url } = front() ?? gateway;

@@ -284,7 +284,7 @@ test('what a reversal still needs is looked up by number, however few reversals 
     expect(plan).toMatch(new RegExp(`on ${table} .*\\n *Index Cond: \\(\\(acquirer_id = .*stan = `));
 });
 
-test('without a database there are no numbers after the reserved ones', async () => {
+test('no numbers follow the reserved ones without a database', async () => {
   const database = await openDatabase(testDatabase.url, { maxConnections: 1 });
   const blocks = await StanBlocks.open(database);
   await take(blocks, 1);

@@ -45,7 +45,7 @@ test('a submission that is ready keeps its slot, and its times count from the pr
   expect(release).not.toHaveBeenCalled();
 });
 
-test('without a slot nothing is read or numbered, and the result says whether the switch is full', async () => {
+test('nothing is read or numbered without a slot, and the result says whether the switch is full', async () => {
   const readContent = vi.fn(() => CONTENT);
   const takeSlot = async () => undefined;
   expect(await setUp({ takeSlot }).prepare(readContent)).toBe('down');
