@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../src/store/postgres/embedded-postgres.ts';
@@ -44,6 +54,75 @@ export class OwnPostgres {
 
   async startAgain(): Promise<void> {
     this.#started.push(await startEmbeddedPostgres({ directory: this.#directory }));
+  }
+
+  /** From now on archives the write-ahead log. Restarts the server. */
+  async archive(): Promise<void> {
+    await this.database.database.query('alter system set archive_mode = on');
+    await this.database.database.query(`alter system set archive_command = 'cp %p ${this.#makeFolder('archive')}/%f'`);
+    await this.stop('fast');
+    await this.startAgain();
+  }
+
+  /** A copy of the running cluster, as pg_basebackup makes it (PostgreSQL's manual, "Making a Base Backup Using the Low Level API"). */
+  async backUp(): Promise<void> {
+    const copy = this.#makeFolder('copy');
+    const client = await this.database.database.connect();
+    await client.query(`select pg_backup_start('test', true)`);
+    execFileSync('cp', ['-a', `${this.#directory}/.`, copy]);
+    const { rows } = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop(true)');
+    client.release();
+    writeFileSync(join(copy, 'backup_label'), rows[0]!.labelfile);
+    rmSync(join(copy, 'postmaster.pid'));
+    rmSync(join(copy, 'pg_wal'), { recursive: true });
+    mkdirSync(join(copy, 'pg_wal'), { mode: 0o700 }); // what it needs is in the archive
+    this.#own(copy);
+  }
+
+  /** Ends the current segment of the write-ahead log, and waits until it is archived. Returns the time before. */
+  async archiveNow(): Promise<Date> {
+    const { rows } = await this.database.database.query<{ at: Date; name: string }>(
+      'select clock_timestamp() as at, pg_walfile_name(pg_switch_wal()) as name',
+    );
+    const { at, name } = rows[0]!;
+    await eventually(() => statSync(join(this.#directory, '..', 'archive', name)));
+    return at;
+  }
+
+  /**
+   * Starts the copy in the place of the cluster, which has stopped, and promotes it.
+   *
+   * @param until the time to which the archive is replayed; undefined for its end
+   */
+  async recover(until?: Date): Promise<void> {
+    const copy = join(this.#directory, '..', 'copy');
+    const target = until
+      ? `recovery_target_time = '${until.toISOString().replace('Z', '+00')}'\nrecovery_target_action = 'promote'\n`
+      : '';
+    const restore = `restore_command = 'cp ${join(this.#directory, '..', 'archive')}/%f %p'\n${target}`;
+    appendFileSync(join(copy, 'postgresql.auto.conf'), restore);
+    writeFileSync(join(copy, 'recovery.signal'), '');
+    this.#own(copy);
+    renameSync(this.#directory, `${this.#directory}-lost`);
+    renameSync(copy, this.#directory);
+    await this.startAgain();
+    await eventually(async () => {
+      const { rows } = await this.database.database.query<{ is: boolean }>('select pg_is_in_recovery() as is');
+      if (rows[0]!.is) throw new Error('Postgres is still in recovery');
+    });
+  }
+
+  /** A folder beside the cluster, of the account of Postgres. */
+  #makeFolder(name: string): string {
+    const path = join(this.#directory, '..', name);
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    this.#own(path);
+    return path;
+  }
+
+  #own(path: string): void {
+    const { uid, gid } = statSync(this.#directory);
+    execFileSync('chown', ['-R', `${uid}:${gid}`, path]);
   }
 
   /** Freezes every process of the server, with all of its connections open. */
