@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { isBusy } from './test/support/busy-machine.ts';
 import { LongestFirst } from './test/support/longest-first.ts';
 import { NameSkipped } from './test/support/name-skipped.ts';
 
@@ -65,7 +66,7 @@ export default defineConfig({
   test: {
     // More than the cores of a small machine: tests that wait for deadlines leave the cores free. The cluster's
     // connections are enough for six at once, each with an api, a worker and its checks.
-    maxWorkers: 6,
+    maxWorkers: (await isBusy()) ? 3 : 6,
     // A tenth less processor time than with Node's default of 16 MB, with which garbage collection took 11 %.
     execArgv: ['--max-semi-space-size=64'],
     // Processes that tests start take half the processor time to load if their code was compiled before.
