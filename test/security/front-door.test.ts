@@ -9,14 +9,14 @@ import { ask, errorCodeOf, gather, nameOf, type ReceivedResponse } from './ask.t
 import { bearer, credentialsOf, type Shown, shownTo } from './credentials.ts';
 import { forgedKeys, forgeriesOf } from './forgeries.ts';
 import { type Headers, type Things, thingsOf } from './things.ts';
-import { type TriedRoute, triedRoutes, UNLIMITED } from './tried-route.ts';
+import { PATIENT, type TriedRoute, triedRoutes, UNLIMITED } from './tried-route.ts';
 
 let installation: Installation;
 let things: Things;
 let credentials: Shown[];
 let routes: TriedRoute[];
 beforeAll(async () => {
-  installation = await startInstallation({ settings: UNLIMITED });
+  installation = await startInstallation({ settings: UNLIMITED, profile: PATIENT });
   things = await thingsOf(installation, 'coffee', 41);
   credentials = await credentialsOf(installation, 'coffee', things);
   routes = triedRoutes(installation);

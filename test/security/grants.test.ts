@@ -7,7 +7,7 @@ import { type Installation, startInstallation } from '../support/installation.ts
 import { ask, errorCodeOf, nameOf } from './ask.ts';
 import { rowsOf } from './rows.ts';
 import { type Things, thingsOf } from './things.ts';
-import { triedRoutes, UNLIMITED } from './tried-route.ts';
+import { PATIENT, triedRoutes, UNLIMITED } from './tried-route.ts';
 
 /**
  * Rights never grow: who creates a credential has all the rights that it gives. The first element is the body that
@@ -44,7 +44,7 @@ const EXCHANGES = ['POST /login', 'POST /mobile/proximity-token', 'POST /consume
 let installation: Installation;
 let things: Things;
 beforeAll(async () => {
-  installation = await startInstallation({ settings: UNLIMITED });
+  installation = await startInstallation({ settings: UNLIMITED, profile: PATIENT });
   things = await thingsOf(installation, 'coffee', 41);
 });
 afterAll(() => installation.stop());

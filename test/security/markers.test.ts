@@ -11,7 +11,7 @@ import { credentialsOf, type Shown, shownTo } from './credentials.ts';
 import { type Row, row, type Sent } from './row.ts';
 import { changed, placesIn } from './strange.ts';
 import { type Headers, thingsOf } from './things.ts';
-import { type TriedRoute, triedRoutes, UNLIMITED } from './tried-route.ts';
+import { PATIENT, type TriedRoute, triedRoutes, UNLIMITED } from './tried-route.ts';
 import { type Owner, usable } from './usable.ts';
 
 let installation: Installation;
@@ -19,7 +19,7 @@ let owner: Owner;
 let credentials: Shown[];
 let routes: TriedRoute[];
 beforeAll(async () => {
-  installation = await startInstallation({ settings: { ...UNLIMITED, LOG_LEVEL: 'trace' } });
+  installation = await startInstallation({ settings: { ...UNLIMITED, LOG_LEVEL: 'trace' }, profile: PATIENT });
   const things = await thingsOf(installation, 'coffee', 41);
   credentials = await credentialsOf(installation, 'coffee', things);
   const acquirerKey = credentials.find(({ kind }) => kind === 'acquirerKey')!.headers;

@@ -8,12 +8,12 @@ import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { faultsIn } from '../support/log-lines.ts';
 import { ask, gather, nameOf } from './ask.ts';
-import { UNLIMITED } from './tried-route.ts';
+import { PATIENT, UNLIMITED } from './tried-route.ts';
 
 let installation: Installation;
 let key: string;
 beforeAll(async () => {
-  installation = await startInstallation({ settings: UNLIMITED });
+  installation = await startInstallation({ settings: UNLIMITED, profile: PATIENT });
   key = await saveApiKey(installation.database, { acquirerId: 1, integratorId: 10 }, ['transactions:read']);
 });
 afterAll(async () => {

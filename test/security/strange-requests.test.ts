@@ -10,7 +10,7 @@ import { credentialsOf, type Shown, shownTo } from './credentials.ts';
 import { type Row, row, type Sent } from './row.ts';
 import { changed, fieldsOf, NUMBERS, numericPlaces, type Place, placesIn, strangely } from './strange.ts';
 import { NOWHERE, type Things, thingsOf } from './things.ts';
-import { type TriedRoute, triedRoutes, UNLIMITED } from './tried-route.ts';
+import { PATIENT, type TriedRoute, triedRoutes, UNLIMITED } from './tried-route.ts';
 
 /**
  * Valid requests with one fault, to every route. `npm run fuzz -- http --seconds N` continues for that long, with
@@ -39,7 +39,7 @@ let things: Things;
 let credentials: Shown[];
 let routes: StrangelyTried[];
 beforeAll(async () => {
-  installation = await startInstallation({ settings: UNLIMITED });
+  installation = await startInstallation({ settings: UNLIMITED, profile: PATIENT });
   things = await thingsOf(installation, 'coffee', 41);
   await registerLinksCallback();
   credentials = await credentialsOf(installation, 'coffee', things);

@@ -11,7 +11,7 @@ import { credentialsOf, keysWithout, type Shown, shownTo } from './credentials.t
 import type { Row } from './row.ts';
 import { isFile, isOfConsole, OPEN_ROUTES, rowsOf } from './rows.ts';
 import { nobodysThings, type Things, thingsOf } from './things.ts';
-import { type TriedRoute, triedRoutes, UNLIMITED } from './tried-route.ts';
+import { PATIENT, type TriedRoute, triedRoutes, UNLIMITED } from './tried-route.ts';
 import { type Owner, usable } from './usable.ts';
 
 /**
@@ -27,7 +27,7 @@ const things = {} as Record<MerchantName, Things>;
 const credentials = {} as Record<MerchantName, Shown[]>;
 let nobodys: Things;
 beforeAll(async () => {
-  installation = await startInstallation({ settings: UNLIMITED });
+  installation = await startInstallation({ settings: UNLIMITED, profile: PATIENT });
   await Promise.all(
     ([OWNER, ...STRANGERS] as const).map(async (merchant, at) => {
       things[merchant] = await thingsOf(installation, merchant, 41 + at);

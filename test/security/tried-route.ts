@@ -9,6 +9,9 @@ export interface TriedRoute extends KnownRoute {
   readonly row: Row;
 }
 
+/** No test of rights waits for a silent switch, and a busy machine may take longer than the usual deadline of tests. */
+export const PATIENT = { deadlineMs: 20_000 };
+
 /** Settings of a gateway that a few callers use thousands of times. */
 export const UNLIMITED = {
   RATE_PER_CREDENTIAL: '0',
