@@ -11,6 +11,7 @@ import { FaultLines } from './observe/fault-lines.ts';
 import { Health } from './observe/health.ts';
 import type { Log } from './observe/log.ts';
 import { countOutcomes } from './observe/metrics/metrics.ts';
+import { registerCertificates } from './observe/metrics/switch-metrics.ts';
 import { traceJobs } from './observe/tracing/tracing.ts';
 import { createRefusedCardDataLog, createUnmatchedLog, logTransactions } from './observe/transaction-log.ts';
 import { ProcessObserver } from './observe/transaction-observer.ts';
@@ -105,7 +106,7 @@ async function compose(
   logMinutes(log, counted, config, closers);
   const shown = shownFor(siblings, health, metrics);
   const server = openFront({ ...common, pushes }, { log, tracing, examplesOf, shown, tapLoad });
-  followCertificate(server, config, log, closers);
+  registerCertificates(metrics.registry, switches, followCertificate(server, config, log, closers));
   const listening = await listenAt(server, config, siblings?.listeners);
   closers.push(() => server.close());
   closers.push(() => health.drain());

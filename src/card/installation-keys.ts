@@ -101,7 +101,7 @@ export class InstallationKeys {
     const { readerHsm } = this.#options;
     if (readerHsm === undefined) throw new CardDataRefusal('unknown-key');
     try {
-      return await readerHsm.calls.run(() => call(readerHsm.hsm), acquirerId);
+      return await readerHsm.calls.run(() => call(readerHsm.hsm), { acquirerId });
     } catch (error) {
       if (!(error instanceof CryptoError)) throw error;
       const isKnown = error.code !== 'KEY_UNKNOWN' && error.code !== 'KEY_USAGE';

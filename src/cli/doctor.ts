@@ -7,6 +7,7 @@ import { TokenKeys } from '../card/token-keys.ts';
 import { openHsm } from '../hsm-devices/open-hsm.ts';
 import type { Token } from '../hsm-devices/pkcs11/token.ts';
 import { loadProcessors } from '../kits/processor-kit/load-processors.ts';
+import { switchConfig } from '../kits/processor-kit/switch-config.ts';
 import { loadReaders } from '../kits/reader-kit/load-readers.ts';
 import { type Config, readConfig } from '../start/config.ts';
 import { readerRulesOf, switchAccessOf } from '../start/open-hsm-and-readers.ts';
@@ -15,12 +16,13 @@ import { connectDatabase, connectionsOfProcess } from '../start/open-stores.ts';
 import { migrationsOf } from '../store/postgres/migrate.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { listRegisteredKeys } from '../store/switches/hsm-keys.ts';
+import { keysNamedBy } from '../switching/switches/access/switch-access.ts';
 import type { StoredProcessor } from '../switching/switches/acquirer-switches.ts';
 import { backlogFindings } from '../tools/doctor/backlog-findings.ts';
 import { databaseFindings, partitionFindings, restoreFindings } from '../tools/doctor/database-findings.ts';
 import { type Finding, fault, good } from '../tools/doctor/finding.ts';
 import { certificateFindings, frontFindings } from '../tools/doctor/front-findings.ts';
-import { hsmFindings, hsmKeyFindings } from '../tools/doctor/hsm-findings.ts';
+import { hsmFindings, hsmKeyFindings, type NamedKey, namedKeyFindings } from '../tools/doctor/hsm-findings.ts';
 import {
   issuerFindings,
   keyFindings,
@@ -183,16 +185,32 @@ async function findingsOfHsmKeys(
   nowMs: number,
 ): Promise<Finding[]> {
   const keys = await listRegisteredKeys(database);
-  if (keys.length === 0) return [];
+  const named = (await database.query<NamedConfig>(STORED)).rows.flatMap(keysOf);
+  if (keys.length + named.length === 0) return [];
   const hsm = await openHsm({ environment: TAPWIRE_ENV, keysFile: HSM_KEYS_FILE, module: HSM_MODULE }).catch(
     () => undefined,
   );
   try {
     const kcvOf = (keyId: string) => hsm?.kcv(keyId) ?? Promise.reject(new HsmUnavailable());
-    return await hsmKeyFindings(keys, kcvOf, nowMs);
+    return [...(await hsmKeyFindings(keys, kcvOf, nowMs)), ...(await namedKeyFindings(named, kcvOf))];
   } finally {
     await hsm?.close?.();
   }
+}
+
+type NamedConfig = Pick<StoredProcessor, 'acquirerId' | 'id' | 'config'>;
+
+/** The settings that name keys. Those of a type are beside them. */
+const NAMING_KEYS = switchConfig.pick({ macKeys: true, pinKey: true, keyExchange: true }).strip();
+
+/** The findings of the processor state it if its settings are invalid. */
+function keysOf({ acquirerId, id, config }: NamedConfig): NamedKey[] {
+  const { data } = NAMING_KEYS.safeParse(config);
+  if (data === undefined) return [];
+  return keysNamedBy(data).map(({ path, keyId }) => ({
+    keyId,
+    namedBy: `processor ${id} of acquirer ${acquirerId} (${path.map(String).join('.')})`,
+  }));
 }
 
 const WITH_READER = `select acquirer_id as "acquirerId", name, reader from terminal_profiles where reader is not null

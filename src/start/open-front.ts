@@ -1,3 +1,5 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { BoundSocket } from 'node:net';
 import { StartError } from '../basics/errors.ts';
 import { requirePrivateFile } from '../basics/files/change-file.ts';
@@ -83,13 +85,28 @@ export function openFront(parts: RouteParts, { log, tracing, examplesOf, shown, 
   return server;
 }
 
-/** Loads renewed certificate files without a restart. */
-export function followCertificate(server: Server, config: Config, log: Log, closers: Closers): void {
+/**
+ * Loads renewed certificate files without a restart.
+ *
+ * @returns when the certificate in use expires; undefined without HTTPS
+ */
+export function followCertificate(
+  server: Server,
+  config: Config,
+  log: Log,
+  closers: Closers,
+): () => number | undefined {
   const files = tlsFiles(config);
-  if (!files || !isHttps(server.server)) return;
-  const onReplaced = () => log.info('new TLS files in use');
+  if (!files || !isHttps(server.server)) return () => undefined;
+  const read = () => new X509Certificate(readFileSync(files.certFile)).validToDate.getTime();
+  let expiresAtMs = read();
+  const onReplaced = () => {
+    expiresAtMs = read();
+    log.info('new TLS files in use');
+  };
   const onError = (error: unknown) => log.error({ error }, 'new TLS files are unusable, previous files remain in use');
   closers.push(followTlsFiles(server.server, files, { onReplaced, onError }));
+  return () => expiresAtMs;
 }
 
 /** @throws StartError in qa and prod, if other users may read the private key */

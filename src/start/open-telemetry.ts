@@ -16,6 +16,7 @@ import {
   registerKeyMetrics,
   registerMessageMetrics,
   registerSwitchMetrics,
+  registerUnusable,
   type WatchedMessages,
   type WatchedSwitches,
 } from '../observe/metrics/switch-metrics.ts';
@@ -31,7 +32,7 @@ export interface MetricsParts {
   readonly databases: Databases;
   readonly messages: WatchedMessages;
   readonly tapLoad: TapLoad;
-  readonly switches: WatchedSwitches | undefined;
+  readonly switches: (WatchedSwitches & { readonly faults: ReadonlyMap<string, string> }) | undefined;
   readonly devices: HsmDevices | undefined;
   readonly closers: Closers;
 }
@@ -56,6 +57,7 @@ export function openMetrics({
   if (devices) registerHsmMetrics(metrics.registry, devices);
   if (!switches) return metrics;
   registerSwitchMetrics(metrics.registry, switches);
+  registerUnusable(metrics.registry, () => switches.faults);
   registerKeyMetrics(metrics.registry, switches);
   registerMessageMetrics(metrics.registry, messages);
   return metrics;

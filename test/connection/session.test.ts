@@ -57,6 +57,7 @@ describe('sign-on', () => {
 
   test.each([
     ['that is refused', step('sign on'), 'refused'],
+    ['that is refused with a code', async () => '63', 'refused with 63'],
     [
       'that throws',
       async () => {

@@ -54,16 +54,21 @@ test('calls of a module that never ends them are limited, until it ends some', a
   await expect.poll(() => calls.run(async () => 'again').catch(() => 'busy')).toBe('again');
 });
 
-test('a module that reports that it is unavailable is logged, and a refusal of a key passes unchanged', async () => {
+test('a module that is unavailable or lacks the key is logged and counted, and the refusal passes unchanged', async () => {
   const { lines, calls } = callsOf('MAC', 60_000);
   const failWith = (error: Error) =>
-    calls.run(async () => {
-      throw error;
-    });
+    calls.run(
+      async () => {
+        throw error;
+      },
+      { keyId: 'acquirer/1/mac' },
+    );
   await expect(failWith(new HsmUnavailable())).rejects.toThrow(HsmUnavailable);
   expect(lines).toMatchObject([{ code: 'UNAVAILABLE' }]);
   await expect(failWith(new CryptoError('KEY_UNKNOWN'))).rejects.toThrow('KEY_UNKNOWN');
-  expect(calls.failed).toBe(1);
+  expect(calls.failed).toBe(2);
+  await expect(failWith(new CryptoError('PIN_BLOCK'))).rejects.toThrow('PIN_BLOCK');
+  expect(calls.failed).toBe(2); // the fault of one PIN, not of the key
 });
 
 /** Calls that never end, and those that the HSM received. */
@@ -79,24 +84,25 @@ function holdCalls() {
 test('calls that acquirers share: one whose calls do not end is refused at half of them, and delays no other', async () => {
   const { lines, calls } = callsOf('card data', 60_000);
   const { held, hold } = holdCalls();
-  const first = Array.from({ length: 512 }, () => calls.run(hold, 1));
-  await expect(calls.run(hold, 1)).rejects.toThrow(HsmUnavailable);
+  const first = Array.from({ length: 512 }, () => calls.run(hold, { acquirerId: 1 }));
+  await expect(calls.run(hold, { acquirerId: 1 })).rejects.toThrow(HsmUnavailable);
   expect(lines).toMatchObject([{ acquirerId: 1, purpose: 'card data', code: 'BUSY' }]);
   expect(held).toHaveLength(512);
-  const second = Array.from({ length: 256 }, () => calls.run(hold, 2));
-  await expect(calls.run(hold, 2)).rejects.toThrow(HsmUnavailable);
-  expect(await calls.run(async () => 'third', 3)).toBe('third');
+  const second = Array.from({ length: 256 }, () => calls.run(hold, { acquirerId: 2 }));
+  await expect(calls.run(hold, { acquirerId: 2 })).rejects.toThrow(HsmUnavailable);
+  expect(await calls.run(async () => 'third', { acquirerId: 3 })).toBe('third');
   for (const { resolve } of held) resolve('late');
   await Promise.all([...first, ...second]);
-  expect(await calls.run(async () => 'again', 1)).toBe('again');
+  expect(await calls.run(async () => 'again', { acquirerId: 1 })).toBe('again');
 });
 
 test('calls that were given up and do not end are limited for each acquirer, too', async () => {
   const { calls } = callsOf('card data', 1);
   const { held, hold } = holdCalls();
   const most = (4 * 1_024) / 2;
-  while (held.length < most) await Promise.allSettled(Array.from({ length: 256 }, () => calls.run(hold, 1)));
-  await expect(calls.run(hold, 1)).rejects.toThrow(HsmUnavailable);
+  while (held.length < most)
+    await Promise.allSettled(Array.from({ length: 256 }, () => calls.run(hold, { acquirerId: 1 })));
+  await expect(calls.run(hold, { acquirerId: 1 })).rejects.toThrow(HsmUnavailable);
   expect(held).toHaveLength(most);
-  expect(await calls.run(async () => 'other', 2)).toBe('other');
+  expect(await calls.run(async () => 'other', { acquirerId: 2 })).toBe('other');
 });

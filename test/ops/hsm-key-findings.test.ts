@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CryptoError, HsmUnavailable } from '../../src/basics/errors.ts';
 import type { RegisteredKey } from '../../src/store/switches/hsm-keys.ts';
-import { hsmKeyFindings } from '../../src/tools/doctor/hsm-findings.ts';
+import { hsmKeyFindings, namedKeyFindings } from '../../src/tools/doctor/hsm-findings.ts';
 
 const NOW_MS = Date.parse('2026-11-23T12:00:00Z');
 const KEY: RegisteredKey = {
@@ -41,4 +41,24 @@ test('a key that the HSM does not have is a fault, an HSM that does not respond 
   expect(missing).toEqual([expect.objectContaining({ verdict: 'fault', description: 'cannot be used (KEY_UNKNOWN)' })]);
   const unavailable = await findings({}, () => Promise.reject(new HsmUnavailable()));
   expect(unavailable).toEqual([expect.objectContaining({ verdict: 'good' })]);
+});
+
+test('a key that a processor names and the HSM has lost is a fault, registered or not', async () => {
+  const named = [
+    { keyId: 'acquirer/1/mac', namedBy: 'processor 1 of acquirer 1 (macKeys.0.keyId)' },
+    { keyId: 'acquirer/1/zpk', namedBy: 'processor 1 of acquirer 1 (pinKey.keyId)' },
+  ];
+  const kcvOf = async (keyId: string) => {
+    if (keyId.endsWith('zpk')) throw new CryptoError('KEY_UNKNOWN');
+    return '08D7B4';
+  };
+  expect(await namedKeyFindings(named, kcvOf)).toEqual([
+    expect.objectContaining({
+      verdict: 'fault',
+      part: 'processor 1 of acquirer 1 (pinKey.keyId)',
+      description: 'the HSM cannot use its key acquirer/1/zpk (KEY_UNKNOWN)',
+    }),
+  ]);
+  expect(await namedKeyFindings(named.slice(0, 1), kcvOf)).toEqual([expect.objectContaining({ verdict: 'good' })]);
+  expect(await namedKeyFindings(named, () => Promise.reject(new HsmUnavailable()))).toEqual([]);
 });

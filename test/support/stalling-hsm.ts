@@ -1,3 +1,4 @@
+import { CryptoError, type CryptoErrorCode } from '../../src/basics/errors.ts';
 import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/demo-key.ts';
 import type { Hsm } from '../../src/codecs/crypto/hsm.ts';
 import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
@@ -8,6 +9,8 @@ interface Stall {
   stalled: readonly StallingCall[];
   /** Calls that were made while they stalled. */
   held: number;
+  /** The error of every call for a MAC: as if the key had been removed. */
+  failsWith?: CryptoErrorCode | undefined;
 }
 
 type StallingCall = 'translatePin' | 'mac' | 'verifyMac';
@@ -29,6 +32,7 @@ export async function openHsm(): Promise<Hsm> {
     const call = hsm[name].bind(hsm) as (request: unknown) => Promise<never>;
     return (request: unknown) => {
       const stall = stallOfHsm();
+      if (stall.failsWith && name === 'mac') return Promise.reject(new CryptoError(stall.failsWith));
       if (!stall.stalled.includes(name)) return call(request);
       stall.held++;
       return new Promise<never>(() => {});

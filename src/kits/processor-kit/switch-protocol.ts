@@ -102,7 +102,8 @@ export interface KeyChangeSide {
   takeAnnouncement(announcement: IsoMessage, line: ExchangeConnection): Promise<KeyDecision>;
 }
 
-type SessionStep = (line: ExchangeConnection) => Promise<boolean>;
+/** Whether the switch accepted the step; the code of its response if that refuses it. */
+type SessionStep = (line: ExchangeConnection) => Promise<boolean | string>;
 
 /**
  * What `openPool` requires, implemented with a processor: `SwitchProtocol` of the connection describes what each part
@@ -259,7 +260,7 @@ function signOnStep(
   if (!request && !keys) return undefined;
   return async (line) => {
     const response = request && (await line.exchange(request()));
-    if (response && !processor.isNetworkAccepted(response)) return false;
+    if (response && !processor.isNetworkAccepted(response)) return refusalOf(response, processor);
     return keys === undefined || keys.afterSignOn(line, response);
   };
 }
@@ -271,7 +272,20 @@ function sessionStep(
   options: SwitchProtocolOptions,
 ): SessionStep | undefined {
   const request = networkMessages(kind, processor, config, options);
-  return request && (async (line) => processor.isNetworkAccepted(await line.exchange(request())));
+  if (!request) return undefined;
+  return async (line) => {
+    const response = await line.exchange(request());
+    return processor.isNetworkAccepted(response) || refusalOf(response, processor);
+  };
+}
+
+/** DE39 as a switch may send it: two digits or letters, three digits in the version of 1993. Another text is not trusted. */
+const RESPONSE_CODE = /^[0-9A-Za-z]{2,3}$/;
+
+/** The response code for the log, which a person needs to ask the acquirer; false if the response has none. */
+function refusalOf(response: IsoMessage, { spec }: Processor): string | false {
+  const code = response[spec.fields[39]?.name ?? ''];
+  return typeof code === 'string' && RESPONSE_CODE.test(code) && code;
 }
 
 /** Returns a function that makes the next message of that kind; undefined if the switch does not support the kind. */

@@ -37,11 +37,32 @@ export function registerBacklogMetrics(registry: Registry, read: () => Promise<B
   gauge('tapwire_needs_review', 'Transactions that need review by a person', ({ needsReview }) => [
     { labels: {}, value: needsReview },
   ]);
+  gauge(
+    'tapwire_oldest_reversal_seconds',
+    'How long the oldest reversal of each processor has been required without an acknowledgement',
+    ({ oldestReversals }) =>
+      oldestReversals.map(({ acquirerId, processorId, seconds }) => ({
+        labels: { acquirer: acquirerId, processor: processorId },
+        value: Math.round(seconds),
+      })),
+  );
+  gauge('tapwire_held_references', 'References held after a restore; absent if no lost window is open', ({ held }) =>
+    held === undefined ? [] : [{ labels: {}, value: held }],
+  );
   gauge('tapwire_webhooks_pending', 'Events that a receiver has not accepted yet', ({ webhooks }) =>
     webhooks.map(({ acquirerId, integratorId, serves, pending }) => ({
       labels: { acquirer: acquirerId, integrator: integratorId, serves },
       value: pending,
     })),
+  );
+  gauge(
+    'tapwire_oldest_webhook_seconds',
+    'Age of the oldest event that a receiver has not accepted yet',
+    ({ webhooks }) =>
+      webhooks.map(({ acquirerId, integratorId, serves, oldestSeconds }) => ({
+        labels: { acquirer: acquirerId, integrator: integratorId, serves },
+        value: Math.round(oldestSeconds),
+      })),
   );
   gauge('tapwire_stans_left', 'STANs left before the cut-over, for scopes with few', ({ fewStans }) =>
     fewStans.map(({ scope, left }) => {

@@ -66,12 +66,14 @@ type RequestSeries = Histogram.Internal<RequestLabel>;
 export interface CountedOutcome {
   readonly disposition: string;
   readonly scheme: string;
-  /** Ids of acquirer and processor; empty if no switch was involved. */
+  /** Its id; empty like `processor` if no switch was involved. */
+  readonly acquirer: string;
   readonly processor: string;
 }
 
 /** A decline of a switch, by the code of its response. */
 export interface CountedDecline {
+  readonly acquirer: string;
   readonly processor: string;
   readonly code: string;
 }
@@ -106,13 +108,13 @@ export class Metrics {
     this.#outcomes = new Counter({
       name: 'tapwire_outcomes_total',
       help: 'Outcomes committed, by disposition, card scheme and processor',
-      labelNames: ['disposition', 'scheme', 'processor'],
+      labelNames: ['disposition', 'scheme', 'acquirer', 'processor'],
       registers,
     });
     this.#declines = new Counter({
       name: 'tapwire_declines_total',
       help: 'Declines of switches committed, by response code and processor',
-      labelNames: ['code', 'processor'],
+      labelNames: ['code', 'acquirer', 'processor'],
       registers,
     });
     this.#refusedTaps = new Counter({
@@ -213,10 +215,13 @@ export function countOutcomes(directory: Pick<Directory, 'routes'>, metrics: Met
     if (disposition === null) return;
     const { acquirerId, routeId, scheme } = transaction;
     const route = directory.routes(acquirerId).find(({ id }) => id === routeId);
-    const processor = route ? `${acquirerId} ${route.processorId}` : '';
-    metrics.countOutcome({ disposition: dispositionName(disposition), scheme: scheme ?? 'none', processor });
+    // The labels of the metrics of connections, so that Prometheus can join them.
+    const labels = route
+      ? { acquirer: String(acquirerId), processor: String(route.processorId) }
+      : { acquirer: '', processor: '' };
+    metrics.countOutcome({ disposition: dispositionName(disposition), scheme: scheme ?? 'none', ...labels });
     if (disposition === Disposition.Declined && responseCode)
-      metrics.countDecline({ processor, code: responseCode in RESPONSE_CODES ? responseCode : 'other' });
+      metrics.countDecline({ ...labels, code: responseCode in RESPONSE_CODES ? responseCode : 'other' });
   };
   const countAttempt = ({ transaction }: NewAttempt) => count(transaction, transaction.disposition);
   return {

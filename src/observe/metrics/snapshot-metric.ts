@@ -13,7 +13,7 @@ export interface SnapshotMetric {
   readonly help: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
   /** How the values of several processes are merged; added by default. `first`: every process reads the same value. */
-  readonly aggregator?: 'sum' | 'first' | 'max';
+  readonly aggregator?: 'sum' | 'first' | 'min' | 'max';
   /** Called at each scrape. */
   readonly read: () => readonly Sample[] | Promise<readonly Sample[]>;
 }

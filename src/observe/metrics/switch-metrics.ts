@@ -25,7 +25,8 @@ const COUNTERS = {
   badFrames: 'Bytes that are not a frame; each occurrence closed a connection',
   badMacs: 'Messages whose MAC is bad or missing',
   stanless: 'Messages that were not sent because no STAN was left before the cut-over',
-  hsmFailures: 'Calls for a PIN or a MAC to which the HSM did not respond in time, or which it could not take',
+  hsmFailures:
+    'Calls for a PIN or a MAC that the HSM did not take, whose key it cannot use, or to which it did not respond in time',
   reconnects: 'Connections opened to replace a closed one',
 } as const satisfies Partial<Record<keyof SwitchStats, string>>;
 
@@ -65,6 +66,20 @@ export function registerSwitchMetrics(registry: Registry, switches: WatchedSwitc
     help: 'Time from the write of a request to the read of its response',
     type: 'histogram',
     read: each(({ roundTrips }, labels) => histogramSamples(roundTrips, labels)),
+  });
+}
+
+/** Processors that this process cannot open. Their switches have no other series. */
+export function registerUnusable(registry: Registry, faults: () => ReadonlyMap<string, string>): void {
+  registerSnapshot(registry, {
+    name: 'tapwire_processor_unusable',
+    help: 'Processes that cannot open the processor, so that its routes are not used; the log has the reason',
+    type: 'gauge',
+    read: () =>
+      [...faults().keys()].map((name) => {
+        const [acquirer = '', processor = ''] = name.split(' ');
+        return { labels: { acquirer, processor }, value: 1 };
+      }),
   });
 }
 
@@ -124,6 +139,32 @@ export function registerKeyMetrics(registry: Registry, switches: WatchedSwitches
     read: each(({ ages, maxAgeMs }, labels) =>
       maxAgeMs === null ? [] : ages.map(({ use }) => ({ labels: { ...labels, use }, value: maxAgeMs / MS })),
     ),
+  });
+}
+
+/** Certificates by the time at which the other side refuses them. Open connections may still use earlier ones. */
+export function registerCertificates(
+  registry: Registry,
+  switches: WatchedSwitches | undefined,
+  front: () => number | undefined,
+): void {
+  registerSnapshot(registry, {
+    name: 'tapwire_certificate_expires_at_seconds',
+    help: 'When each certificate that new connections use expires, in seconds since 1970',
+    type: 'gauge',
+    aggregator: 'min',
+    read: () => {
+      const https = front();
+      const ofFront = https === undefined ? [] : [{ labels: { certificate: 'https' }, value: https / MS }];
+      const ofSwitches = [...(switches ?? [])].flatMap(([name, { stats }]) => {
+        const { acquirer, processor } = labelsOf(name, stats.type);
+        return stats.certificates.map(({ use, expiresAtMs }) => ({
+          labels: { acquirer: acquirer!, processor: processor!, certificate: use },
+          value: expiresAtMs / MS,
+        }));
+      });
+      return [...ofFront, ...ofSwitches];
+    },
   });
 }
 

@@ -217,7 +217,9 @@ export class Session<Message> implements ProtocolConnection<Message> {
   /** @returns why the step failed, as a name; the empty text if it was accepted */
   async #attempt(step: SessionStep<Message>): Promise<string> {
     try {
-      return (await step(this)) ? '' : 'refused';
+      const result = await step(this);
+      if (result === true) return '';
+      return result === false ? 'refused' : `refused with ${result}`;
     } catch (error) {
       return causeOf(error);
     }

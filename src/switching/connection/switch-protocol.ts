@@ -84,6 +84,6 @@ export interface ProtocolConnection<Message> {
 
 /**
  * A step of a session; true if the switch accepted it. Any other result, including an exception, closes the
- * connection.
+ * connection. A text is the code with which the switch refused, for the log.
  */
-export type SessionStep<Message> = (connection: ProtocolConnection<Message>) => Promise<boolean>;
+export type SessionStep<Message> = (connection: ProtocolConnection<Message>) => Promise<boolean | string>;

@@ -1,4 +1,4 @@
-import { HsmUnavailable } from '../../basics/errors.ts';
+import { CryptoError, type CryptoErrorCode, HsmUnavailable } from '../../basics/errors.ts';
 import { LogBudget } from '../../basics/limits/log-budget.ts';
 import { Shares } from '../../basics/limits/shares.ts';
 import { isTimeout, within } from '../../basics/limits/waits.ts';
@@ -34,6 +34,22 @@ const MAX_UNDER_WAY: Readonly<Record<HsmPurpose, number>> = {
  */
 const MAX_GIVEN_UP = 4;
 
+/** The HSM responds, but does not have the key as it was configured: it was removed, replaced, or is of another use. */
+const ABOUT_THE_KEY: ReadonlySet<CryptoErrorCode> = new Set([
+  'KEY_UNKNOWN',
+  'KEY_USAGE',
+  'KEY_LENGTH',
+  'KEY_CHECK_VALUE',
+]);
+
+/** Of one call. */
+export interface HsmCallSubject {
+  /** Whose share the call takes, if acquirers share the calls. */
+  readonly acquirerId?: number | undefined;
+  /** Logged if the HSM cannot use it. */
+  readonly keyId?: string | undefined;
+}
+
 export interface HsmCallsOptions {
   /** Logged with each failure: the processor whose calls these are. */
   readonly owner?: object | undefined;
@@ -62,19 +78,17 @@ export class HsmCalls {
     this.#givenUp = new Shares(most * MAX_GIVEN_UP);
   }
 
-  /** Calls that the HSM did not take, or to which it did not respond in time; only increases. */
+  /** Calls that the HSM did not take, whose key it cannot use, or to which it did not respond in time; only increases. */
   get failed(): number {
     return this.#failed;
   }
 
-  /**
-   * @param acquirerId whose share the call takes, if acquirers share the calls
-   * @throws HsmUnavailable if the HSM does not respond in time or too many calls wait for it; else what `call` throws
-   */
-  async run<Value>(call: () => Promise<Value>, acquirerId?: number): Promise<Value> {
+  /** @throws HsmUnavailable if the HSM does not respond in time or too many calls wait for it; else what `call` throws */
+  async run<Value>(call: () => Promise<Value>, subject: HsmCallSubject = {}): Promise<Value> {
+    const { acquirerId } = subject;
     const { limitMs = LIMIT_MS } = this.#options;
     const isFull = (shares: Shares) => (acquirerId === undefined ? shares.free <= 0 : shares.isAtShare(acquirerId));
-    if (isFull(this.#underWay) || isFull(this.#givenUp)) throw this.#failure('BUSY', acquirerId);
+    if (isFull(this.#underWay) || isFull(this.#givenUp)) throw this.#failure('BUSY', subject);
     const holder = acquirerId ?? UNSHARED;
     this.#underWay.hold(holder);
     const called = Promise.try(call);
@@ -83,9 +97,10 @@ export class HsmCalls {
     } catch (cause) {
       if (isTimeout(cause)) {
         this.#giveUp(called, holder);
-        throw this.#failure('TIMEOUT', acquirerId, cause);
+        throw this.#failure('TIMEOUT', subject, cause);
       }
-      throw cause instanceof HsmUnavailable ? this.#failure('UNAVAILABLE', acquirerId, cause) : cause;
+      if (cause instanceof CryptoError && ABOUT_THE_KEY.has(cause.code)) this.#failure(cause.code, subject);
+      throw cause instanceof HsmUnavailable ? this.#failure('UNAVAILABLE', subject, cause) : cause;
     } finally {
       this.#underWay.release(holder);
     }
@@ -97,12 +112,12 @@ export class HsmCalls {
     called.then(end, end);
   }
 
-  #failure(code: string, acquirerId?: number, cause?: unknown): HsmUnavailable {
+  #failure(code: string, { acquirerId, keyId }: HsmCallSubject, cause?: unknown): HsmUnavailable {
     const { owner, purpose, clock, log } = this.#options;
     this.#failed++;
     this.#budget.spend(clock.monotonicMs(), (suppressed) =>
       log.warn(
-        { ...owner, ...(acquirerId !== undefined && { acquirerId }), purpose, code, suppressed },
+        { ...owner, ...(acquirerId !== undefined && { acquirerId }), purpose, code, keyId, suppressed },
         'HSM call failed',
       ),
     );

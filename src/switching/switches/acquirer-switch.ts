@@ -21,6 +21,7 @@ import { RecentApprovals } from './recent-approvals.ts';
 import { providerValues, type StandardFields, standardFieldReader } from './standard-fields.ts';
 import { type Prepared, RequestBuilder, switchSlot } from './switch-slot.ts';
 import { type NetworkStans, SwitchStans } from './switch-stans.ts';
+import type { SwitchTlsFiles, UsedCertificate } from './switch-tls-files.ts';
 import { translatePin } from './translate-pin.ts';
 import type { TransportOptions } from './transport-options.ts';
 import type { UnmatchedCounters } from './unmatched-responses.ts';
@@ -44,7 +45,7 @@ export interface SwitchStats extends PoolStats {
   readonly badMacs: number;
   /** Messages that were not sent because the business date had no STAN left. */
   readonly stanless: number;
-  /** Calls to which the HSM did not respond in time; only increases. */
+  /** Calls that the HSM did not take, whose key it cannot use, or to which it did not respond in time; only increases. */
   readonly hsmFailures: number;
   /**
    * When the switch last responded to an echo of the gateway; null before the first one, and if connections are never
@@ -53,6 +54,8 @@ export interface SwitchStats extends PoolStats {
   readonly lastEchoAtMs: number | null;
   /** Undefined if keys are not exchanged. */
   readonly keyExchange: KeyExchangeStats | undefined;
+  /** For TLS; connections that are open may still use earlier ones. */
+  readonly certificates: readonly UsedCertificate[];
 }
 
 /** What must be opened before a switch can connect. */
@@ -77,6 +80,7 @@ export class AcquirerSwitch implements Switch {
   readonly #options: AcquirerSwitchOptions;
   readonly #networkStans: NetworkStans;
   readonly #keys: KeyExchange | undefined;
+  readonly #tls: SwitchTlsFiles | undefined;
   readonly #pool: Pool<IsoMessage>;
   readonly #received: ReceivedMessages;
   readonly #requests: RequestBuilder;
@@ -101,6 +105,7 @@ export class AcquirerSwitch implements Switch {
     this.#pinCalls = new HsmCalls({ owner, purpose: 'PIN', clock, log });
     this.#macCalls = new HsmCalls({ owner, purpose: 'MAC', clock, log });
     this.#keys = keys;
+    this.#tls = transport.tls;
     this.type = processor.type;
     this.profile = profileOf(processor, config);
     this.revision = options.revision;
@@ -127,8 +132,8 @@ export class AcquirerSwitch implements Switch {
     const { macs } = this.#options;
     return (
       macs && {
-        mac: (request) => this.#macCalls.run(() => macs.mac(request)),
-        verifyMac: (request) => this.#macCalls.run(() => macs.verifyMac(request)),
+        mac: (request) => this.#macCalls.run(() => macs.mac(request), request),
+        verifyMac: (request) => this.#macCalls.run(() => macs.verifyMac(request), request),
       }
     );
   }
@@ -189,7 +194,8 @@ export class AcquirerSwitch implements Switch {
     const { unmatchedCounters: unmatchedResponses, badMacs } = this.#received;
     const hsmFailures = this.#pinCalls.failed + this.#macCalls.failed;
     const counts = { unmatchedResponses, badMacs, stanless, hsmFailures, keyExchange: this.#keys?.stats };
-    return { type, availability, lastEchoAtMs: this.#lastEchoAtMs, ...this.#pool.stats, ...counts };
+    const certificates = this.#tls?.certificates ?? [];
+    return { type, availability, lastEchoAtMs: this.#lastEchoAtMs, ...this.#pool.stats, ...counts, certificates };
   }
 
   /** The connections, for people who sign them off and on. */
@@ -211,7 +217,7 @@ export class AcquirerSwitch implements Switch {
     const usable = this.#pinKey();
     const exchanged = usable === 'configured' ? undefined : usable;
     const key = exchanged ? { ...config.pinKey, keyId: exchanged.keyId } : config.pinKey;
-    const translated = await this.#pinCalls.run(() => translatePin(pins, key, pin, pan));
+    const translated = await this.#pinCalls.run(() => translatePin(pins, key, pin, pan), { keyId: key.keyId });
     const data: PinData = { ...translated, keyNumber: exchanged?.number };
     this.#pinKeyIds.set(data, key.keyId);
     return data;
@@ -268,6 +274,7 @@ export class AcquirerSwitch implements Switch {
     await this.#pool.close({ deadlineAtMs });
     await this.#received.close();
     this.#keys?.close();
+    this.#tls?.close();
     this.#networkStans.close();
   }
 

@@ -38,6 +38,7 @@ export async function openAcquirerSwitch(options: AcquirerSwitchOptions): Promis
     return new AcquirerSwitch(options, { networkStans, transport, keys });
   } catch (fault) {
     transport.accept?.server.close();
+    transport.tls?.close();
     keys?.close();
     throw fault;
   }

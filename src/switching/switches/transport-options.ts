@@ -1,6 +1,5 @@
-import { realpath } from 'node:fs/promises';
 import type { Server } from 'node:net';
-import { resolve, sep } from 'node:path';
+import tls from 'node:tls';
 import { ConnectionError, PlugInError, StartError } from '../../basics/errors.ts';
 import { checkFraming } from '../../codecs/iso8583/network/framing.ts';
 import type { Processor } from '../../kits/processor-kit/processor.ts';
@@ -8,17 +7,17 @@ import type { SwitchConfig } from '../../kits/processor-kit/switch-config.ts';
 import { framingOf } from '../../kits/processor-kit/switch-protocol.ts';
 import type { MayDial } from '../../outbound/guarded-lookup.ts';
 import { listenForSwitch } from '../connection/acceptor.ts';
-import { checkPem, readPem } from '../connection/pem-files.ts';
-import type { AcceptOptions } from '../connection/pool-types.ts';
-import type { SwitchAddress, SwitchTls } from '../connection/switch-socket.ts';
+import type { AcceptOptions, ConnectionLog } from '../connection/pool-types.ts';
+import type { SwitchAddress } from '../connection/switch-socket.ts';
 import type { SwitchAccess } from './access/switch-access.ts';
+import { SwitchTlsFiles } from './switch-tls-files.ts';
 
 /** The connection settings of a switch's configuration in the form that the pool takes. */
 export interface TransportOptions {
   readonly addresses: readonly SwitchAddress[];
   readonly balance: SwitchConfig['balance'];
   readonly connectionsPerAddress: number;
-  readonly tls: SwitchTls | undefined;
+  readonly tls: SwitchTlsFiles | undefined;
   readonly accept: AcceptOptions | undefined;
   readonly mayDial: MayDial;
 }
@@ -46,50 +45,32 @@ export function checkTransport(processor: Processor, config: SwitchConfig, where
 export async function openTransportOptions(
   config: SwitchConfig,
   where: string,
-  { acquirerId, access }: { readonly acquirerId: number; readonly access: SwitchAccess },
+  { acquirerId, access, log }: TransportOwner,
 ): Promise<TransportOptions> {
   const { addresses, balance, connectionsPerAddress, accept } = config;
   if (addresses.length === 0 && !accept) {
     throw new StartError('BAD_PROCESSOR', `${where}: neither addresses to connect to, nor accept`);
   }
-  const secure = config.tls && (await readTls(config.tls, access.tlsFolder(acquirerId), where));
+  const secure = config.tls && (await SwitchTlsFiles.read(config.tls, access.tlsFolder(acquirerId), where));
   const mayDial: MayDial = (address, port) => access.mayDial(acquirerId, address, port);
   const options = { addresses, balance, connectionsPerAddress, tls: secure, mayDial };
-  if (!accept) return { ...options, accept: undefined };
+  const server = accept && (await listen(accept, secure, where));
+  secure?.follow(log, () => server instanceof tls.Server && server.setSecureContext(secure.context));
+  if (!accept || !server) return { ...options, accept: undefined };
   const { from, maxConnections } = accept;
-  return { ...options, accept: { server: await listen(accept, secure, where), from, maxConnections } };
+  return { ...options, accept: { server, from, maxConnections } };
 }
 
-type TlsFiles = NonNullable<SwitchConfig['tls']>;
-
-async function readTls({ serverName, ...files }: TlsFiles, directory: string, where: string): Promise<SwitchTls> {
-  if ((files.certFile === undefined) !== (files.keyFile === undefined)) {
-    throw new StartError('BAD_PROCESSOR', `${where}: tls.certFile and tls.keyFile go together`);
-  }
-  const read = async (name: keyof typeof files): Promise<string | undefined> => {
-    const path = files[name];
-    if (path === undefined) return undefined;
-    return readBelow(directory, path).catch((cause: NodeJS.ErrnoException) => {
-      throw new StartError('BAD_PROCESSOR', `${where}: tls.${name} ${path} cannot be read (${cause.code})`);
-    });
-  };
-  const pem = { ca: await read('caFile'), cert: await read('certFile'), key: await read('keyFile') };
-  checkPem(pem, 'BAD_PROCESSOR', where);
-  return { serverName, ...pem };
-}
-
-/** @throws Error whose `code` has the reason; OUTSIDE if the path, with links followed, leads out of the directory */
-async function readBelow(directory: string, path: string): Promise<string> {
-  const root = await realpath(directory);
-  const file = await realpath(resolve(root, path));
-  if (!file.startsWith(root + sep))
-    throw Object.assign(new Error("it leads out of the acquirer's folder"), { code: 'OUTSIDE' });
-  return readPem(file);
+/** Of `openTransportOptions`: to whom the switch belongs, and where renewed certificates are logged. */
+export interface TransportOwner {
+  readonly acquirerId: number;
+  readonly access: SwitchAccess;
+  readonly log: ConnectionLog;
 }
 
 type Accept = NonNullable<SwitchConfig['accept']>;
 
-async function listen(address: Accept, secure: SwitchTls | undefined, where: string): Promise<Server> {
+async function listen(address: Accept, secure: SwitchTlsFiles | undefined, where: string): Promise<Server> {
   if (secure && (secure.cert === undefined || secure.key === undefined)) {
     throw new StartError('BAD_PROCESSOR', `${where}: accept with tls needs tls.certFile and tls.keyFile`);
   }

@@ -72,6 +72,37 @@ export async function hsmKeyFindings(
   return findings;
 }
 
+/** A key that the settings name, registered or not. */
+export interface NamedKey {
+  readonly keyId: string;
+  /** What names it, as `processor 2 of acquirer 1 (macKeys.0.keyId)`. */
+  readonly namedBy: string;
+}
+
+/**
+ * Keys that a processor names and the HSM cannot use: a key may vanish after the gateway has started, and taps then go
+ * to the next processor without a word.
+ */
+export async function namedKeyFindings(
+  keys: readonly NamedKey[],
+  kcvOf: (keyId: string) => Promise<string>,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const { keyId, namedBy } of keys) {
+    try {
+      await kcvOf(keyId);
+    } catch (error) {
+      if (!(error instanceof TapwireError)) throw error;
+      if (!(error instanceof CryptoError)) return []; // the findings of the devices state it
+      const advice = 'restore the key in the HSM and its key file, or let the processor name another one';
+      findings.push(fault(namedBy, `the HSM cannot use its key ${keyId} (${error.code})`, advice));
+    }
+  }
+  if (keys.length > 0 && findings.length === 0)
+    findings.push(good('hsm keys', `the HSM can use the ${keys.length} that processors name`));
+  return findings;
+}
+
 async function checkValue(
   { keyId, kcv }: RegisteredKey,
   kcvOf: (keyId: string) => Promise<string>,

@@ -43,7 +43,7 @@ export function keysNamedBy({
   macKeys = [],
   pinKey,
   keyExchange,
-}: SwitchConfig): { path: PropertyKey[]; keyId: string }[] {
+}: Pick<SwitchConfig, 'macKeys' | 'pinKey' | 'keyExchange'>): { path: PropertyKey[]; keyId: string }[] {
   const named: { path: PropertyKey[]; keyId: string }[] = macKeys.map(({ keyId }, at) => ({
     path: ['macKeys', at, 'keyId'],
     keyId,
