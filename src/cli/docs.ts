@@ -8,6 +8,7 @@ import { builtInEntries, loadProcessors } from '../kits/processor-kit/load-proce
 import type { Processor } from '../kits/processor-kit/processor.ts';
 import { ruleTable } from '../kits/processor-kit/request-rules.ts';
 import { settings } from '../start/config.ts';
+import { alertTable } from '../tools/docs/alert-table.ts';
 import { enumTables, withSections } from '../tools/docs/enum-tables.ts';
 import { exampleMacs } from '../tools/docs/processors/example-mac.ts';
 import { elementTable, fieldTable, otherFieldTable, repeatTable } from '../tools/docs/processors/field-table.ts';
@@ -23,6 +24,7 @@ export const USAGE = `usage: tapwire docs [--check]
 
 /** The root of the repository. */
 const ROOT = new URL('../../', import.meta.url);
+const ALERTS = new URL('src/observe/prometheus/alerts.yml', ROOT);
 
 /**
  * Every document that is generated from the code, completely or in sections. The function maps present text to
@@ -30,6 +32,7 @@ const ROOT = new URL('../../', import.meta.url);
  */
 const DOCUMENTS: Readonly<Record<string, (before: string) => string | Promise<string>>> = {
   '.env.example': () => `${exampleOf(settings())}\n`,
+  'deploy/runbooks.md': (before) => withSections(before, { alerts: alertTable(readFileSync(ALERTS, 'utf8')) }),
   'processors/README.md': async (before) =>
     withSections(before, { features: featureTable((await loadProcessors()).values()) }),
   ...Object.fromEntries(builtInTypes().map((type) => [`processors/${type}/README.md`, withSectionsOf(type)])),

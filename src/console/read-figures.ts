@@ -6,7 +6,10 @@ import type { Metrics } from '../observe/metrics/metrics.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import type { AcquirerSwitch } from '../switching/switches/acquirer-switch.ts';
 
-export type ConsoleSwitches = Iterable<readonly [string, AcquirerSwitch]>;
+/** The open switches by name, and the reasons why the others cannot be opened. */
+export type ConsoleSwitches = Iterable<readonly [string, AcquirerSwitch]> & {
+  readonly faults: ReadonlyMap<string, string>;
+};
 
 export interface FiguresParts {
   readonly role: string;
@@ -57,7 +60,7 @@ export function createFiguresReader(parts: FiguresParts): () => Promise<ProcessF
       clients: clientFigures(Object.values(databases)),
       outcomes: (await valuesOf('tapwire_outcomes_total')).slice(0, MAX_OUTCOMES).map(outcomeOf),
       declines: (await valuesOf('tapwire_declines_total')).slice(0, MAX_OUTCOMES).map(declinesOf),
-      switches: [...(switches ?? [])].slice(0, MAX_SWITCHES).map(([name, line]) => switchFigures(name, line)),
+      switches: switches ? figuresOf(switches).slice(0, MAX_SWITCHES) : [],
       messages: messages.counts,
     };
   };
@@ -77,12 +80,17 @@ function isFailure({ http_response_status_code: status }: Value['labels']): bool
 }
 
 function outcomeOf({ labels, value }: Value): CountedOutcomes {
-  const { processor, scheme, disposition } = labels;
-  return { processor: String(processor), scheme: String(scheme), disposition: String(disposition), count: value };
+  const { scheme, disposition } = labels;
+  return { processor: nameOf(labels), scheme: String(scheme), disposition: String(disposition), count: value };
 }
 
-function declinesOf({ labels: { processor, code }, value }: Value): CountedDeclines {
-  return { processor: String(processor), code: String(code), count: value };
+function declinesOf({ labels, value }: Value): CountedDeclines {
+  return { processor: nameOf(labels), code: String(labels.code), count: value };
+}
+
+/** `<acquirer> <processor>`; empty when no switch was involved. */
+function nameOf({ acquirer, processor }: Value['labels']): string {
+  return processor ? `${acquirer} ${processor}` : '';
 }
 
 /** In Prometheus a bucket includes all lower ones; here each bucket counts only its own. Adds up all series. */
@@ -99,6 +107,19 @@ function timingsOf(values: readonly Value[]): Timings {
     counts: sorted.map(([, count], at) => count - (at === 0 ? 0 : sorted[at - 1]![1])),
   };
 }
+
+/** Those that cannot be opened come first: they must not be missing. */
+function figuresOf(switches: ConsoleSwitches): SwitchFigures[] {
+  const unusable = [...switches.faults.keys()].map((name) => ({ ...UNUSABLE, name }));
+  const names = new Set(switches.faults.keys());
+  const open = [...switches].filter(([name]) => !names.has(name));
+  return [...unusable, ...open.map(([name, line]) => switchFigures(name, line))];
+}
+
+const UNUSABLE: Omit<SwitchFigures, 'name'> = {
+  ...{ type: '', availability: 'unusable', lastEchoAtMs: null, lines: [], roundTrips: { bounds: [], counts: [] } },
+  ...{ inFlight: 0, pending: 0, responded: 0, timedOut: 0, late: 0, unmatched: 0, reconnects: 0, badMacs: 0 },
+};
 
 function switchFigures(name: string, { stats, lines }: AcquirerSwitch): SwitchFigures {
   const { type, availability, inFlight, pending, responded, timedOut, reconnects, badMacs, lastEchoAtMs } = stats;

@@ -3,6 +3,7 @@ import { OPEN_REVERSAL_STATES } from '../payments/model/transaction.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { STANS } from '../store/switches/business-dates.ts';
 import { FEW_STANS } from '../store/switches/stan-blocks.ts';
+import { readRestore } from '../store/transactions/lost-window.ts';
 
 /** Pending work of the whole installation; every process reports the same. */
 export interface Backlog {
@@ -11,10 +12,21 @@ export interface Backlog {
   readonly reversalsOwed: number;
   /** A person must resolve these transactions. */
   readonly needsReview: number;
+  /** The reversal of each switch that has been required for longest, oldest first. */
+  readonly oldestReversals: readonly OldestReversal[];
+  /** References that are held after a restore; undefined if no lost window is open. */
+  readonly held: number | undefined;
   readonly webhooks: readonly PendingWebhooks[];
   /** Scopes whose STANs may run out before the switch's cut-over, fewest first. */
   readonly fewStans: readonly FewStans[];
   readonly databaseBytes: number;
+}
+
+/** How long the switch of a processor has owed the acknowledgement of a reversal. */
+interface OldestReversal {
+  readonly acquirerId: number;
+  readonly processorId: number;
+  readonly seconds: number;
 }
 
 /** Events that an endpoint has not accepted yet. */
@@ -24,6 +36,8 @@ export interface PendingWebhooks {
   readonly serves: string;
   readonly isDisabled: boolean;
   readonly pending: number;
+  /** Age of the oldest of these events. */
+  readonly oldestSeconds: number;
 }
 
 /** A scope with few STANs left: an acquirer, or one of its terminals. */
@@ -48,12 +62,23 @@ select (select count(*)::int from transactions where reversal_state in (${OPEN_R
   (select count(*)::int from transactions where needs_review) as "needsReview",
   pg_database_size(current_database()) as "databaseBytes"`;
 
+/** A reversal is required from the deadline of its tap, or from the void or late approval that requested it. */
+const OLDEST = `
+select t.acquirer_id as "acquirerId", processor_id as "processorId",
+  greatest(0, extract(epoch from clock_timestamp() - min(coalesce(t.reversal_armed_at, t.deadline_at, t.created_at))))::float8 as seconds
+from transactions t join routes on routes.acquirer_id = t.acquirer_id and routes.id = t.route_id
+where reversal_state in (${OPEN_REVERSAL_STATES.join()}) group by 1, 2 order by seconds desc limit $1`;
+
+/** A reversal at one switch is a fault of its own; at a hundred, they have a common cause. */
+const MAX_PROCESSORS = 100;
+
 /** A pending event has a live job; the jobs of delivered events are deleted. */
 const WEBHOOKS = `
 select endpoint.acquirer_id as "acquirerId", endpoint.integrator_id as "integratorId", serves, disabled_at is not null as "isDisabled",
-  coalesce(waiting.pending, 0)::int as pending
+  coalesce(waiting.pending, 0)::int as pending,
+  coalesce(extract(epoch from clock_timestamp() - waiting.oldest), 0)::float8 as "oldestSeconds"
 from webhook_endpoints endpoint left join (
-  select (data ->> 'endpointId')::uuid as id, count(*) as pending from pgboss.job where name = 'webhook' and state < 'completed' group by 1
+  select (data ->> 'endpointId')::uuid as id, count(*) as pending, min(created_on) as oldest from pgboss.job where name = 'webhook' and state < 'completed' group by 1
 ) waiting on waiting.id = endpoint.id
 where $2::integer is null or endpoint.acquirer_id = $2
 order by pending desc, 1, 2, 3 limit $1`;
@@ -79,13 +104,16 @@ export function createBacklogReader(database: Database, monotonicMs = () => perf
 }
 
 async function readBacklog(database: Database): Promise<Backlog> {
-  const [queues, money, webhooks, few] = await Promise.all([
+  const [queues, money, oldest, restore, webhooks, few] = await Promise.all([
     queueFigures(database),
     database.query<Pick<Backlog, 'reversalsOwed' | 'needsReview' | 'databaseBytes'>>(MONEY),
+    database.query<OldestReversal>(OLDEST, [MAX_PROCESSORS]),
+    readRestore(database),
     readPendingWebhooks(database),
     database.query<FewStans>(FEW, [MAX_SCOPES]),
   ]);
-  return { queues, webhooks, fewStans: few.rows, ...money.rows[0]! };
+  const held = restore?.held;
+  return { queues, oldestReversals: oldest.rows, held, webhooks, fewStans: few.rows, ...money.rows[0]! };
 }
 
 /** Counts per endpoint, most pending first. @param acquirerId undefined for all acquirers */

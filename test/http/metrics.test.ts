@@ -27,7 +27,7 @@ function seriesOf(metrics: string, name: string): string[] {
 describe('/metrics', () => {
   test('counts each outcome once, with its disposition, scheme and processor', () => {
     const reported = seriesOf(text, 'tapwire_outcomes_total').map((line) =>
-      /disposition="(\w+)",scheme="(\w+)",processor="(\d+ \d+)"} (\d+)/.exec(line)?.slice(1).join(' '),
+      /disposition="(\w+)",scheme="(\w+)",acquirer="(\d+)",processor="(\d+)"} (\d+)/.exec(line)?.slice(1).join(' '),
     );
     // The reversal of the garbled one is acknowledged: it is Voided after it was Indeterminate.
     expect(reported.sort()).toEqual([

@@ -5,10 +5,12 @@ import type { Backlog } from '../../src/observe/backlog.ts';
 import { registerBacklogMetrics } from '../../src/observe/metrics/gateway-metrics.ts';
 import { Metrics } from '../../src/observe/metrics/metrics.ts';
 import {
+  registerCertificates,
   registerHsmMetrics,
   registerKeyMetrics,
   registerMessageMetrics,
   registerSwitchMetrics,
+  registerUnusable,
 } from '../../src/observe/metrics/switch-metrics.ts';
 import type { RequestLog } from '../../src/observe/request-log.ts';
 import { RoundTrips } from '../../src/switching/connection/pool-stats.ts';
@@ -63,11 +65,14 @@ export class Installation {
     hsmFailures: 0,
     roundTrips: new RoundTrips().snapshot(),
     keyExchange: this.keys,
+    certificates: [{ use: 'own', expiresAtMs: 90 * 86_400_000 }],
   } as unknown as Changeable<SwitchStats>;
   readonly hsm = [deviceOf('device', 'hsm-1'), deviceOf('device', 'hsm-2'), deviceOf('token', 'card keys')];
   readonly backlog: {
     queues: Changeable<QueueFigures>[];
     reversalsOwed: number;
+    oldestReversals: Backlog['oldestReversals'];
+    held: number | undefined;
     needsReview: number;
     webhooks: Changeable<Backlog['webhooks'][number]>[];
     fewStans: Backlog['fewStans'];
@@ -83,13 +88,36 @@ export class Installation {
       oldestReadySeconds: 1,
     })),
     reversalsOwed: 20,
+    oldestReversals: [{ acquirerId: 1, processorId: 5, seconds: 40 }],
+    held: undefined,
     needsReview: 0,
-    webhooks: [{ acquirerId: 1, integratorId: 7, serves: 'transactions', isDisabled: false, pending: 40 }],
+    webhooks: [
+      { acquirerId: 1, integratorId: 7, serves: 'transactions', isDisabled: false, pending: 40, oldestSeconds: 20 },
+    ],
     fewStans: [],
     databaseBytes: 1e9,
   };
+  /** Of node_exporter and postgres_exporter. */
+  readonly exporters = {
+    'node_filesystem_avail_bytes{fstype="ext4",mountpoint="/"}': 60e9,
+    'node_filesystem_size_bytes{fstype="ext4",mountpoint="/"}': 100e9,
+    node_timex_offset_seconds: 0.002,
+    node_timex_sync_status: 1,
+    pg_stat_archiver_last_archive_age: 40,
+    pg_stat_archiver_failed_count: 0,
+    pg_replication_lag_seconds: 0,
+  };
+  readonly faults = new Map<string, string>();
+  /** Of a minute; 0 while no phone reaches the gateway. */
+  tapsAMinute = TAPS_A_MINUTE;
+  approvedAMinute = TAPS_A_MINUTE;
+  /** Connections that another process has to the same switch. */
+  readyAtOther = 2;
+  hasDatabase = true;
   isUp = true;
+  isKnown = true;
   readonly #metrics = new Metrics();
+  readonly #roundTrips = new RoundTrips();
   readonly #requests: RequestLog;
   readonly #values = new Map<string, string[]>();
   #scrapes = 0;
@@ -101,7 +129,12 @@ export class Installation {
     registerKeyMetrics(registry, switches);
     registerHsmMetrics(registry, { deviceStates: () => this.hsm });
     registerMessageMetrics(registry, { counts: this.messages });
-    registerBacklogMetrics(registry, async () => this.backlog);
+    registerUnusable(registry, () => this.faults);
+    registerCertificates(registry, switches, () => 90 * 86_400_000);
+    registerBacklogMetrics(registry, async () => {
+      if (!this.hasDatabase) throw new Error('unavailable');
+      return this.backlog;
+    });
     this.#requests = this.#metrics.watchRequests(UNLOGGED as unknown as RequestLog);
   }
 
@@ -119,9 +152,21 @@ export class Installation {
     this.respond(503, 0.001, times);
   }
 
-  decide(disposition: string, times: number): void {
-    const outcome = { disposition, scheme: 'visa', processor: '1 5' };
+  decide(disposition: string, times: number, processor = '5'): void {
+    const outcome = { disposition, scheme: 'visa', acquirer: '1', processor };
     for (let time = 0; time < times; time++) this.#metrics.countOutcome(outcome);
+  }
+
+  /** Also counts the outcome, as the gateway does. */
+  decline(code: string, times: number): void {
+    this.decide('Declined', times);
+    for (let time = 0; time < times; time++) this.#metrics.countDecline({ acquirer: '1', processor: '5', code });
+  }
+
+  /** A command to an HSM device. */
+  takeTime(seconds: number, times: number): void {
+    for (let time = 0; time < times; time++) this.#roundTrips.record(seconds * 1_000);
+    this.hsm[0]!.roundTrips = this.#roundTrips.snapshot();
   }
 
   commit(seconds: number, times: number): void {
@@ -130,11 +175,15 @@ export class Installation {
 
   /** A minute of ordinary taps, and the scrape at its end. */
   async scrape(): Promise<void> {
-    this.respond(200, 0.1, TAPS_A_MINUTE);
-    this.decide('Approved', TAPS_A_MINUTE);
-    this.commit(0.005, TAPS_A_MINUTE);
-    this.messages.kept += TAPS_A_MINUTE;
-    this.#add('up{job="tapwire",instance="gateway-1"}', this.isUp ? '1' : '0');
+    this.respond(200, 0.1, this.tapsAMinute);
+    this.decide('Approved', Math.min(this.tapsAMinute, this.approvedAMinute));
+    this.commit(0.005, this.tapsAMinute);
+    this.takeTime(0.004, this.tapsAMinute);
+    this.messages.kept += this.tapsAMinute;
+    if (this.isKnown) this.#add('up{job="tapwire",instance="gateway-1"}', this.isUp ? '1' : '0');
+    for (const [series, value] of Object.entries(this.exporters)) this.#add(series, String(value));
+    const other = 'acquirer="1",processor="5",type="type-1",state="ready",job="tapwire",instance="gateway-2"';
+    this.#add(`tapwire_switch_connections{${other}}`, String(this.readyAtOther));
     for (const line of (await this.#metrics.text()).split('\n')) {
       const [, name, labels, value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
       if (name === undefined || !OWN.test(name)) continue;

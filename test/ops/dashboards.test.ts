@@ -8,10 +8,12 @@ import {
 } from '../../src/observe/metrics/gateway-metrics.ts';
 import { Metrics } from '../../src/observe/metrics/metrics.ts';
 import {
+  registerCertificates,
   registerHsmMetrics,
   registerKeyMetrics,
   registerMessageMetrics,
   registerSwitchMetrics,
+  registerUnusable,
 } from '../../src/observe/metrics/switch-metrics.ts';
 
 /** Every metric that a process exposes, without starting one. */
@@ -19,6 +21,8 @@ function knownMetrics(): Set<string> {
   const { registry } = new Metrics();
   registerSwitchMetrics(registry, []);
   registerKeyMetrics(registry, []);
+  registerUnusable(registry, () => new Map());
+  registerCertificates(registry, [], () => undefined);
   registerHsmMetrics(registry, { deviceStates: () => [] });
   registerMessageMetrics(registry, { counts: { kept: 0, dropped: 0, waitingBytes: 0 } });
   registerDatabaseMetrics(registry, {});
@@ -80,5 +84,6 @@ test('every alert states its meaning, the action and its urgency', () => {
     expect(rule).toMatch(/severity: (page|ticket)/);
     expect(rule).toMatch(/summary: '.+'/);
     expect(rule).toMatch(/action: '.+'/);
+    expect(rule).toMatch(/runbook_url: deploy\/runbooks\.md#[a-z-]+$/m);
   }
 });

@@ -7,7 +7,10 @@ import { switchName } from './names.js';
 /** @typedef {SwitchItem['lines'][number]} Line */
 
 /** @type {Record<string, string>} */
-const STATES = { ready: 'good', full: 'warn', connecting: 'warn', draining: 'warn', down: 'bad', closed: 'bad' };
+const STATES = {
+  ...{ ready: 'good', full: 'warn', connecting: 'warn', draining: 'warn' },
+  ...{ keyless: 'bad', down: 'bad', closed: 'bad', unusable: 'bad' },
+};
 /** @param {(item: SwitchItem) => number} of */
 const trouble = (of) =>
   figure(

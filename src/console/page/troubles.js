@@ -18,6 +18,7 @@ const TITLE = document.title;
 function troublesOf({ switches, backlog, taps }) {
   const named = (/** @type {{ name: string }} */ { name }) => switchName(name);
   const down = switches.filter(({ availability }) => availability === 'down' || availability === 'closed');
+  const unusable = switches.filter(({ availability }) => availability === 'unusable');
   const held = switches.filter(({ lines }) => lines.some(({ isHeld }) => isHeld));
   const { owed = [], deadLetters = [], webhooks = [], database = null } = backlog ?? {};
   const review = owed.reduce((sum, { needsReview }) => sum + needsReview, 0);
@@ -25,6 +26,10 @@ function troublesOf({ switches, backlog, taps }) {
   const isCrowded = database !== null && database.connections > database.mostConnections * MAX_CONNECTIONS_SHARE;
   const troubles = [
     ...down.map((each) => ['bad', `Switch ${named(each)} is down: taps for this switch cannot go online.`]),
+    ...unusable.map((each) => [
+      'bad',
+      `Processor ${named(each)} cannot be opened, its routes are not used: see tapwire processor list.`,
+    ]),
     review > 0 && ['bad', `${count(review)} transactions need review: see Uncertain transactions.`],
     deadLetters.length > 0 && ['bad', 'Jobs have failed permanently: see Dead letters.'],
     (taps.failedPerSecond ?? 0) > 0 && ['bad', 'Taps fail because of errors in the gateway: see the log.'],
