@@ -102,7 +102,7 @@ async function compose(
   const health = new Health({ database, switches, devices });
   closers.push(() => health.stop());
   const counted = { metrics, databases, health, switches, messages };
-  reportFigures(counted, config, report, closers);
+  reportFigures(counted, config, { report, log, closers });
   logMinutes(log, counted, config, closers);
   const shown = shownFor(siblings, health, metrics);
   const server = openFront({ ...common, pushes }, { log, tracing, examplesOf, shown, tapLoad });

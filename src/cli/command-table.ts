@@ -49,6 +49,14 @@ export const COMMANDS: Sections = {
       description: 'show the queues; list or retry permanently failed jobs (dead-letters)',
       load: () => import('./jobs.ts'),
     },
+    'log-level': {
+      description: 'change what the running processes log, for a while (debug --minutes 10)',
+      load: () => import('./log-level.ts'),
+    },
+    transaction: {
+      description: 'show a transaction by id, reference or correlation id',
+      load: () => import('./transaction/transaction.ts'),
+    },
     restored: {
       description: 'state that the database was restored; show and release what is held since',
       load: () => import('./restored.ts'),

@@ -22,6 +22,12 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   start: ['tapwire start', 'tapwire start --role api --processes 2'],
   jobs: ['tapwire jobs', 'tapwire jobs dead-letters list --json', 'tapwire jobs dead-letters redrive --queue webhook'],
+  'log-level': ['tapwire log-level debug', 'tapwire log-level warn --minutes 60'],
+  'transaction show': [
+    'tapwire transaction show order-17',
+    'tapwire transaction show --acquirer 1 --json 7c0d3c4e-8f1a-4c55-9c0e-0d7a4a3c7a11',
+  ],
+  'processor show': ['tapwire processor show --acquirer 1 1'],
   restored: [
     'tapwire restored --lost-from 2026-11-20T10:00:00Z --lost-until 2026-11-20T11:30:00Z',
     'tapwire restored --json',

@@ -3,6 +3,7 @@ import { StoreUnavailable } from '../basics/errors.ts';
 import { type Repetition, repeatEvery } from '../basics/limits/waits.ts';
 import type { ProcessCommand, ProcessFigures, Timings } from '../observe/figures.ts';
 import type { Health } from '../observe/health.ts';
+import type { ChangedLevel } from '../observe/log.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import type { ConsoleSwitches } from './read-figures.ts';
 import { addFigures, type CountedSwitch, type Counts, forgetFigures, reportFigures } from './store/stored-figures.ts';
@@ -105,6 +106,7 @@ export interface ReporterParts {
   readonly read: () => Promise<ProcessFigures>;
   readonly health: Health;
   readonly switches: ConsoleSwitches | undefined;
+  readonly logLevel: ChangedLevel;
 }
 
 /**
@@ -124,6 +126,7 @@ export class ProcessReporter {
 
   async stop(): Promise<void> {
     await this.#reporting.stop();
+    this.#parts.logLevel.end();
     await forgetFigures(this.#parts.database, this.id).catch(() => {});
   }
 
@@ -134,8 +137,9 @@ export class ProcessReporter {
   }
 
   #obey(command: ProcessCommand): void {
-    const { health, switches } = this.#parts;
-    if ('line' in command) {
+    const { health, switches, logLevel } = this.#parts;
+    if (command.do === 'log') logLevel.change(command.level, command.minutes);
+    else if ('line' in command) {
       const found = [...(switches ?? [])].find(([name]) => name === command.name)?.[1];
       if (command.do === 'signOff') found?.lines.signOff(command.line);
       else found?.lines.signOn(command.line);

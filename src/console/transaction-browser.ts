@@ -202,16 +202,29 @@ export class TransactionBrowser {
     return transactionRow(row, this.#parts.directory);
   }
 
-  async #prepare({ acquirerId: own }: Viewer, { q, acquirer, ...filter }: TransactionListFilter): Promise<Prepared> {
+  async #prepare(viewer: Viewer, { q, acquirer, ...filter }: TransactionListFilter): Promise<Prepared> {
+    const { acquirerId: own } = viewer;
     const { reports, panHashes } = this.#parts;
     const inSight = own === undefined ? undefined : [own];
     const chosen = acquirer === undefined ? (inSight ?? (await acquirersInSight(reports))) : [acquirer];
     const acquirerIds = chosen.filter((id) => own === undefined || id === own);
-    const wanted = q ? readWanted(q, panHashes) : [];
+    const meanings = q ? readWanted(q, panHashes) : [];
+    const wanted = await this.#orCorrelation(viewer, { acquirerIds, filter, wanted: meanings });
     if (filter.from || !needsPeriod(filter, wanted))
       return { query: { acquirerIds, filter, wanted }, searchedFrom: null };
     const from = new Date((filter.to?.getTime() ?? Date.now()) - SEARCHED_DAYS * DAY_MS);
     return { query: { acquirerIds, filter: { ...filter, from }, wanted }, searchedFrom: from };
+  }
+
+  /**
+   * An id that no transaction has may be the correlation id of its request. No index has these, so they are searched
+   * only then.
+   */
+  async #orCorrelation(viewer: Viewer, query: ListQuery): Promise<readonly Wanted[]> {
+    const [first] = query.wanted;
+    if (first?.by !== 'id') return query.wanted;
+    const found = await this.#listsOf(viewer).page(query, undefined, 1);
+    return found.rows.length > 0 ? query.wanted : [{ by: 'correlationId', value: first.value }];
   }
 
   /** In the audit of the acquirer whose transactions the file has, or of the installation for several. */

@@ -18,7 +18,6 @@ import {
   toldMinor,
   VoidState,
 } from '../payments/model/transaction.ts';
-import type { Directory } from '../payments/ports/directory-ports.ts';
 import type { TransactionReader } from '../payments/ports/store-ports.ts';
 import { leftToRefund } from '../payments/refunds/refund.ts';
 import { indexChipTags } from '../payments/taps/read-tap.ts';
@@ -99,10 +98,16 @@ function notShown(lengthBytes: number, why: string): MessageRow {
 const MAX_EVENTS = 20;
 const MAX_RELATED = 50;
 
+/** The names that a summary shows. */
+interface NamesOfTenants {
+  merchant(acquirerId: number, merchantId: string): { readonly name: string } | undefined;
+  routes(acquirerId: number): readonly { readonly id: number; readonly processorId: number }[];
+}
+
 export interface StoryParts {
   readonly database: Database;
-  readonly transactions: TransactionReader;
-  readonly directory: Directory;
+  readonly transactions: Pick<TransactionReader, 'findOwned' | 'events'>;
+  readonly directory: NamesOfTenants;
   readonly webhooks: EventReader;
   readonly tables: MessageTables;
 }
@@ -192,7 +197,7 @@ function keyOf(table: Readonly<Record<string, number>>, id: number): string {
   return Object.entries(table).find(([, value]) => value === id)?.[0] ?? String(id);
 }
 
-function summaryOf(transaction: Transaction, directory: Directory) {
+function summaryOf(transaction: Transaction, directory: NamesOfTenants) {
   const { acquirerId, id, merchantId, routeId, responseCode } = transaction;
   return {
     ...{ acquirerId, id, merchantId, routeId, responseCode },
@@ -216,6 +221,7 @@ function summaryOf(transaction: Transaction, directory: Directory) {
     ...{ stan: transaction.stan, rrn: transaction.rrn, userClaim: transaction.userClaim },
     deviceInstallationId: transaction.deviceInstallationId,
     originalId: transaction.originalId,
+    correlationId: transaction.correlationId,
     reversal: keyOf(ReversalState, transaction.reversalState),
     reversalAttempts: transaction.reversalAttempt,
     void: transaction.voidState === null ? null : keyOf(VoidState, transaction.voidState),

@@ -187,7 +187,8 @@ function refuse(request: IncomingMessage, response: ServerResponse, log: Request
     'content-length': Buffer.byteLength(body),
   });
   response.end(body);
-  const logged = { correlationId, trace, method: 'POST', routeOptions: { url: TAPS } };
+  const logged = { correlationId, trace, method: 'POST', routeOptions: { url: TAPS }, headers: request.headers };
   log.overloaded(logged, 'gateway');
+  log.refused(logged, REFUSAL);
   log.responded(logged, { statusCode: REFUSAL.status, elapsedTime: performance.now() - startedAtMs });
 }

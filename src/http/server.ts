@@ -90,7 +90,7 @@ export function createServer(options: ServerOptions): Server {
     if (error instanceof Overloaded) log.overloaded(request, error.resource);
     const response =
       problemOf(error) ?? frameworkProblem(error as FrameworkError, request) ?? unforeseen(error, request, log);
-    return sendProblem(response, request, reply);
+    return sendProblem(response, request, reply, log);
   });
   return server;
 }
@@ -115,7 +115,7 @@ function newFastify({ log, trustedProxies, tls }: ServerOptions, unreadable: Unr
     // A URL that cannot be decoded arrives here and skips every hook.
     frameworkErrors: (error, request, reply) => {
       identify(request, reply);
-      sendProblem(frameworkProblem(error, request) ?? unforeseen(error, request, log), request, reply);
+      sendProblem(frameworkProblem(error, request) ?? unforeseen(error, request, log), request, reply, log);
     },
   });
 }
@@ -177,7 +177,13 @@ function withoutCardNumbers(path: string): string {
   return path.replace(CARD_NUMBER, '*');
 }
 
-function sendProblem(response: ProblemResponse, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function sendProblem(
+  response: ProblemResponse,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: RequestLog,
+): FastifyReply {
+  log.refused(request, response);
   const path = withoutCardNumbers(request.url.split('?', 1)[0]!);
   reply.header('cache-control', 'no-store'); // also if the response itself could have been cached
   if (response.headers) reply.headers({ ...response.headers });

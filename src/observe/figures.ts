@@ -1,5 +1,5 @@
 import type { ConnectionSummary } from '../switching/connection/switch-connections.ts';
-import type { Log } from './log.ts';
+import type { Log, LogLevel } from './log.ts';
 
 /** A cumulative histogram: the counts per bound, and the total. */
 export interface Timings {
@@ -71,6 +71,7 @@ export interface ProcessFigures {
 /** A command from a console, which may be served by another process. */
 export type ProcessCommand =
   | { readonly do: 'drain' | 'resume' }
+  | { readonly do: 'log'; readonly level: LogLevel; readonly minutes: number }
   | { readonly do: 'signOff' | 'signOn'; readonly name: string; readonly line: string };
 
 const EVERY_MS = 60_000;

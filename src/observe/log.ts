@@ -49,7 +49,34 @@ function escaped(json: string): string {
 }
 
 export type Log = Logger;
-export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+const MS_PER_MINUTE = 60_000;
+
+/** The level of a running process, which a person may change for a while. */
+export class ChangedLevel {
+  readonly #log: Log;
+  readonly #usual: string;
+  #ending: NodeJS.Timeout | undefined;
+
+  constructor(log: Log) {
+    this.#log = log;
+    this.#usual = log.level;
+  }
+
+  change(level: LogLevel, minutes: number): void {
+    clearTimeout(this.#ending);
+    this.#log.warn({ level, minutes }, 'log level changed for a while');
+    this.#log.level = level;
+    this.#ending = setTimeout(() => this.end(), minutes * MS_PER_MINUTE).unref();
+  }
+
+  end(): void {
+    clearTimeout(this.#ending);
+    this.#log.level = this.#usual;
+  }
+}
 
 /**
  * JSON lines on standard output, and readable lines on a terminal. Only explicitly named fields are logged. Errors are reduced to class and code, and

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { OverloadedResource } from '../basics/errors.ts';
+import { LogBudget } from '../basics/limits/log-budget.ts';
 import type { Log } from './log.ts';
 
 /**
@@ -10,6 +11,15 @@ interface LoggedRequest {
   readonly trace: Trace;
   readonly method: string;
   readonly routeOptions: { readonly url?: string | undefined };
+  readonly headers: Readonly<Record<string, unknown>>;
+  /** Known once the token was verified. */
+  readonly submitter?: { readonly acquirerId: number; readonly merchantId: string } | undefined;
+}
+
+/** What a response with a problem states. */
+interface LoggedProblem {
+  readonly status: number;
+  readonly errorCode: number;
 }
 
 interface LoggedReply {
@@ -23,13 +33,37 @@ export interface RequestLog {
   unforeseen(error: unknown, request: LoggedRequest): void;
   /** The request is refused, because this resource has too much to do. */
   overloaded(request: LoggedRequest, resource: OverloadedResource): void;
+  /** The response is a problem, also if the request is overload or unforeseen. */
+  refused(request: LoggedRequest, problem: LoggedProblem): void;
 }
+
+/** The requests with which a phone asks for money. */
+const OF_PHONES: ReadonlySet<string | undefined> = new Set([
+  '/transactions/mobile',
+  '/transactions/:transactionId/submitPinMobile',
+]);
+
+export function isOfPhone({ method, routeOptions }: Pick<LoggedRequest, 'method' | 'routeOptions'>): boolean {
+  return method === 'POST' && OF_PHONES.has(routeOptions.url);
+}
+
+/** For each errorCode, so that a caller without a token does not suppress the lines of the others. */
+const REFUSALS_PER_SECOND = 10;
+/** A device can choose any name, and only such a one is certainly no card number. */
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * One line per request on level debug, because a busy gateway serves thousands per second, and every fault on level
- * error. Refused requests have no line of their own: they are many, and metrics count them.
+ * error. A refused tap or PIN leaves no row, so it has a line on level info, within a limit: "my card was not charged at
+ * 14:03" must lead to a reason. Other refused requests have none; metrics count them.
  */
-export function createRequestLog(log: Log): RequestLog {
+export function createRequestLog(log: Log, monotonicMs = () => performance.now()): RequestLog {
+  const budgets = new Map<number, LogBudget>();
+  const budgetOf = (errorCode: number) => {
+    const budget = budgets.get(errorCode) ?? new LogBudget(REFUSALS_PER_SECOND);
+    budgets.set(errorCode, budget); // the interface defines some thirty codes
+    return budget;
+  };
   return {
     responded({ correlationId, trace: { traceId }, method, routeOptions }, { statusCode: status, elapsedTime }) {
       if (!log.isLevelEnabled('debug')) return;
@@ -43,6 +77,27 @@ export function createRequestLog(log: Log): RequestLog {
       );
     },
     overloaded() {},
+    refused(request, { status, errorCode }) {
+      if (!isOfPhone(request)) return;
+      budgetOf(errorCode).spend(monotonicMs(), (suppressed) =>
+        log.info(
+          { ...namesOf(request), status, errorCode, ...(suppressed > 0 && { suppressed }) },
+          isTap(request) ? 'tap refused' : 'PIN refused',
+        ),
+      );
+    },
+  };
+}
+
+function isTap({ routeOptions }: LoggedRequest): boolean {
+  return routeOptions.url === '/transactions/mobile';
+}
+
+function namesOf({ correlationId, trace: { traceId }, headers, submitter }: LoggedRequest): object {
+  const device = headers['x-device-installation-id'];
+  return {
+    ...{ correlationId, traceId, acquirerId: submitter?.acquirerId, merchantId: submitter?.merchantId },
+    ...(typeof device === 'string' && UUID.test(device) && { device }),
   };
 }
 

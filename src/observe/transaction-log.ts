@@ -23,13 +23,10 @@ export function logTransactions(log: Log, monotonicMs: () => number): CommitList
   const transactionLog = new TransactionLog(log, monotonicMs);
   const logAttempt = ({ transaction }: Pick<NewAttempt, 'transaction'>) => transactionLog.attempt(transaction);
   return {
-    // Every tap begins here, so this work is skipped unless level debug is enabled.
-    ...(log.isLevelEnabled('debug') && {
-      insert: logAttempt,
-      retry: logAttempt,
-      submitPin: logAttempt,
-      submit: logAttempt,
-    }),
+    insert: logAttempt,
+    retry: logAttempt,
+    submitPin: logAttempt,
+    submit: logAttempt,
     reserve: logAttempt,
     decision: (guarded) => transactionLog.decision(guarded),
     stepReversal: (step) => transactionLog.reversal(step),
@@ -72,6 +69,7 @@ class TransactionLog {
 
   /** A commit may contain both acceptance and submission. */
   attempt(transaction: Transaction): void {
+    if (!this.#log.isLevelEnabled('debug')) return; // every tap begins here
     const { status } = transaction;
     const isSubmitted = status === Status.SubmittedToPaymentProcessor;
     this.#debug(transaction, isSubmitted ? 'submitted to the switch' : 'accepted', { status });

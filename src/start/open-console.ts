@@ -31,6 +31,7 @@ import { TransactionBrowser } from '../console/transaction-browser.ts';
 import { type MessageTables, tellTransaction } from '../console/transaction-story.ts';
 import { createWorkReader } from '../console/work-reader.ts';
 import type { Server } from '../http/server.ts';
+import { ChangedLevel, type Log } from '../observe/log.ts';
 import type { ProviderGrant } from '../payments/ports/store-ports.ts';
 import { Reviews } from '../payments/review/resolve-review.ts';
 import { UserTotp } from '../store/credentials/user-totp.ts';
@@ -106,11 +107,11 @@ function openSignIn(parts: SignInParts): ProviderParts | undefined {
 export function reportFigures(
   parts: Omit<FiguresParts, 'role' | 'cell' | 'databases'> & { readonly databases: Databases },
   config: Config,
-  report: Report,
-  closers: Closers,
+  { report, log, closers }: { readonly report: Report; readonly log: Log; readonly closers: Closers },
 ): void {
+  const logLevel = new ChangedLevel(log);
   const read = createFiguresReader({ ...parts, role: config.TAPWIRE_ROLE, cell: config.CELL_NAME });
-  const reporter = new ProcessReporter({ ...parts, database: parts.databases.reports, read });
+  const reporter = new ProcessReporter({ ...parts, database: parts.databases.reports, read, logLevel });
   closers.push(() => reporter.stop());
   const onError = report('figures for the charts of the console could not be stored');
   const recorder = new FiguresRecorder({ database: parts.databases.reports, read, onError });

@@ -8,7 +8,9 @@ import { withZod } from '../../src/http/with-zod.ts';
 
 let server: Server;
 beforeEach(() => {
-  server = createServer({ log: { responded: () => {}, unforeseen: () => {}, overloaded: () => {} } });
+  server = createServer({
+    log: { responded: () => {}, unforeseen: () => {}, overloaded: () => {}, refused: () => {} },
+  });
 });
 afterEach(() => server.close());
 

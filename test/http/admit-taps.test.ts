@@ -30,6 +30,7 @@ async function start(options: { readonly requiresHttps?: boolean; readonly most?
       void events.push(`responded ${statusCode}`),
     unforeseen: (error: unknown) => void events.push(`unforeseen ${error}`),
     overloaded: (_request: unknown, resource: string) => void events.push(`overloaded ${resource}`),
+    refused: () => {},
   };
   const { requiresHttps = false, most = 1 } = options;
   load = new TapLoad(most);

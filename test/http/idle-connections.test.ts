@@ -16,7 +16,9 @@ function ask(agent: Agent, url: string): Promise<number | undefined> {
 }
 
 test('an idle connection holds nothing of the requests before', async () => {
-  const server = createServer({ log: { responded: () => {}, unforeseen: () => {}, overloaded: () => {} } });
+  const server = createServer({
+    log: { responded: () => {}, unforeseen: () => {}, overloaded: () => {}, refused: () => {} },
+  });
   const facts = { summary: 'Look', section: 'extension', takes: [] } as const;
   server.post('/things', { config: { facts } }, async () => ({}));
   const url = await server.listen({ port: 0 });

@@ -17,7 +17,7 @@ afterEach(() => server?.close());
 
 /** @param load of a process that has as many taps as it can work on, unless it is given */
 async function start(load = fullLoad()): Promise<number> {
-  const log = { responded: () => {}, unforeseen: () => {}, overloaded: () => {} };
+  const log = { responded: () => {}, unforeseen: () => {}, overloaded: () => {}, refused: () => {} };
   server = createServer({ log });
   admitTaps(server, { load, log, requiresHttps: false, monotonicMs: () => 0 });
   const facts = { summary: 'Do', section: 'extension', takes: [] } as const;

@@ -16,7 +16,9 @@ beforeEach(async () => {
   handled = [];
   arrived = 0;
   closing = undefined;
-  server = createServer({ log: { responded: () => {}, unforeseen: () => {}, overloaded: () => {} } });
+  server = createServer({
+    log: { responded: () => {}, unforeseen: () => {}, overloaded: () => {}, refused: () => {} },
+  });
   const facts = { summary: 'Look', section: 'extension', takes: [] } as const;
   const released = new Promise<void>((resolve) => {
     release = resolve;

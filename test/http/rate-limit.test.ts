@@ -11,7 +11,7 @@ let nowMs: number;
 beforeEach(() => {
   nowMs = 0;
   server = createServer({
-    log: { responded: () => {}, unforeseen: () => {}, overloaded: () => {} },
+    log: { responded: () => {}, unforeseen: () => {}, overloaded: () => {}, refused: () => {} },
     trustedProxies: ['127.0.0.1'],
   });
   limitRates(server, { perCredential: 2, perAppToken: 1, perAddress: 1, monotonicMs: () => nowMs });
@@ -99,7 +99,9 @@ describe('requests', () => {
   });
 
   test('are not limited with 0', async () => {
-    const free = createServer({ log: { responded: () => {}, unforeseen: () => {}, overloaded: () => {} } });
+    const free = createServer({
+      log: { responded: () => {}, unforeseen: () => {}, overloaded: () => {}, refused: () => {} },
+    });
     limitRates(free, { perCredential: 0, perAppToken: 0, perAddress: 0, monotonicMs: () => 0 });
     const facts = { summary: 'Look', section: 'extension', takes: [] } as const;
     free.get('/public', { config: { facts } }, async () => ({}));

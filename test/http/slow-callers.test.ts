@@ -16,6 +16,7 @@ beforeAll(async () => {
       responded: (_request, { statusCode }) => void responded.push(statusCode),
       unforeseen: () => {},
       overloaded: () => {},
+      refused: () => {},
     },
   });
   const facts = { summary: 'Look', section: 'extension', takes: [] } as const;
@@ -49,7 +50,7 @@ describe.concurrent('a request whose handler never returns', () => {
   let url: string;
   beforeAll(async () => {
     patient = createServer({
-      log: { responded: () => {}, unforeseen: () => {}, overloaded: () => {} },
+      log: { responded: () => {}, unforeseen: () => {}, overloaded: () => {}, refused: () => {} },
       // The time for a switch is negative, so only the time for commits remains.
       responseTimes: { plainMs: 300, switchWaitMs: () => -19_700 },
     });

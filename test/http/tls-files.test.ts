@@ -23,7 +23,10 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tapwire-tls-'));
   write('cert', first);
   write('key', first);
-  server = createServer({ log: { responded: () => {}, unforeseen: () => {}, overloaded: () => {} }, tls: files() });
+  server = createServer({
+    log: { responded: () => {}, unforeseen: () => {}, overloaded: () => {}, refused: () => {} },
+    tls: files(),
+  });
   await server.listen({ port: 0 });
   if (!isHttps(server.server)) throw new Error('serves no HTTPS');
   [replaced, errors] = [0, []];

@@ -26,7 +26,7 @@ const TAP = {
   method: 'POST',
   routeOptions: { url: '/transactions/mobile' },
 };
-const UNLOGGED = { responded: () => {}, unforeseen: () => {}, overloaded: () => {} };
+const UNLOGGED = { responded: () => {}, unforeseen: () => {}, overloaded: () => {}, refused: () => {} };
 /** What happens in a minute without trouble. */
 const TAPS_A_MINUTE = 100;
 const OWN = /^(tapwire|http)_/;

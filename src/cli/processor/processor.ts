@@ -33,6 +33,10 @@ export const commands: Commands = {
       '--acquirer ID [--config FILE] [--name NAME] [--same-switch] PROCESSOR: change the configuration, the name or both',
     load: async () => ({ run: (await settings()).change }),
   },
+  show: {
+    description: '--acquirer ID [--json] PROCESSOR: show its connections in each process, and what waits for it',
+    load: () => import('./processor-show.ts'),
+  },
   record: {
     description:
       '--acquirer ID [--since TIME] [--until TIME] [--limit 10000] PROCESSOR: print its masked messages, for tapwire simulate --from',

@@ -179,6 +179,7 @@ const FACTS = [
   ['Created', ({ createdAt }) => time(createdAt)],
   ['Updated', ({ updatedAt }) => time(updatedAt)],
   ['Id', ({ id }) => id],
+  ['Correlation id', ({ correlationId }) => correlationId],
 ];
 
 /** Facts that people paste elsewhere. */

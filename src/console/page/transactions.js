@@ -20,6 +20,7 @@ const WATCHED_FOR_MS = 15 * 60_000;
 const BY = {
   id: 'id',
   reference: 'merchant reference',
+  correlationId: 'correlation id',
   rrn: 'RRN',
   stan: 'STAN',
   stanAndTerminal: 'STAN and terminal',

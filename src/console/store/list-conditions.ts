@@ -5,6 +5,7 @@ import { AMOUNT_MAJOR } from '../../store/transactions/list-transactions.ts';
 
 interface WantedValues {
   readonly id: string;
+  readonly correlationId: string;
   readonly reference: string;
   readonly rrn: string;
   readonly stan: string;
@@ -30,6 +31,7 @@ export type AddParameter = (value: unknown) => string;
  * unless the person chooses another).
  */
 const WITHOUT_INDEX: ReadonlySet<Wanted['by']> = new Set([
+  'correlationId',
   'rrn',
   'stan',
   'stanAndTerminal',
@@ -97,6 +99,7 @@ type Conditions = { readonly [By in ByCondition['by']]: (value: WantedValues[By]
 
 const CONDITIONS: Conditions = {
   id: (value, add) => `t.id = ${add(value)}::uuid`,
+  correlationId: (value, add) => `t.correlation_id = ${add(value)}::uuid`,
   reference: (value, add) => ofReference(add(value)),
   rrn: (value, add) => `t.rrn = ${add(value)}`,
   stan: (value, add) => `t.stan = ${add(value)}`,

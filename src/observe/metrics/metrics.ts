@@ -9,7 +9,7 @@ import type { Transaction } from '../../payments/model/transaction.ts';
 import type { Directory } from '../../payments/ports/directory-ports.ts';
 import type { CommitListener } from '../../payments/ports/observer.ts';
 import type { NewAttempt } from '../../payments/ports/store-ports.ts';
-import type { RequestLog } from '../request-log.ts';
+import { isOfPhone, type RequestLog } from '../request-log.ts';
 
 type IntervalHistogram = ReturnType<typeof monitorEventLoopDelay>;
 
@@ -88,6 +88,7 @@ export class Metrics {
   readonly #outcomes: Counter;
   readonly #declines: Counter;
   readonly #refusedTaps: Counter;
+  readonly #problems: Counter;
   readonly #refusedCardData: Counter;
   readonly #attestations: Counter;
   readonly #commits: Histogram;
@@ -125,6 +126,12 @@ export class Metrics {
     });
     // A series that begins with its first refusal would hide that refusal from rate().
     for (const reason of REFUSING) this.#refusedTaps.inc({ reason }, 0);
+    this.#problems = new Counter({
+      name: 'tapwire_tap_problems_total',
+      help: 'Taps and PINs with a problem as response instead of an outcome, by HTTP status and errorCode',
+      labelNames: ['status', 'error_code'],
+      registers,
+    });
     this.#refusedCardData = new Counter({
       name: 'tapwire_card_data_refused_total',
       help: 'Card data refused with errorCode 202, by format of the reader and reason; copied: used before by another tap',
@@ -164,6 +171,10 @@ export class Metrics {
       overloaded: (request, resource) => {
         if (request.routeOptions.url === TAPS) this.#refusedTaps.inc({ reason: resource });
         log.overloaded(request, resource);
+      },
+      refused: (request, { status, errorCode }) => {
+        if (isOfPhone(request)) this.#problems.inc({ status, error_code: errorCode });
+        log.refused(request, { status, errorCode });
       },
     };
   }

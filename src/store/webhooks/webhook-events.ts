@@ -55,14 +55,12 @@ interface BegunRound {
 /** Jobs per statement: a replay of thousands must not lock the job table for long. */
 const JOBS_PER_STATEMENT = 1_000;
 
-/** An integrator's view of its events, and its replays. */
-export class PostgresWebhookEvents implements EventReader, EventReplayer {
+/** An integrator's view of its events. */
+export class PostgresEventReader implements EventReader {
   readonly #database: Database;
-  readonly #jobs: JobsInCommit;
 
-  constructor(database: Database, jobs: JobsInCommit) {
+  constructor(database: Database) {
     this.#database = database;
-    this.#jobs = jobs;
   }
 
   async list({ acquirerId, integratorId }: Integrator, filter: EventFilter): Promise<WebhookEventView[]> {
@@ -85,6 +83,18 @@ export class PostgresWebhookEvents implements EventReader, EventReplayer {
       eventId,
     ]);
     return rows.map((row) => ({ ...row, at: row.at.toISOString() })).reverse();
+  }
+}
+
+/** The same, with replays. */
+export class PostgresWebhookEvents extends PostgresEventReader implements EventReplayer {
+  readonly #database: Database;
+  readonly #jobs: JobsInCommit;
+
+  constructor(database: Database, jobs: JobsInCommit) {
+    super(database);
+    this.#database = database;
+    this.#jobs = jobs;
   }
 
   async replay({ acquirerId, integratorId }: Integrator, eventId: string): Promise<Replay | undefined> {
