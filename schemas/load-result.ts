@@ -68,7 +68,7 @@ export const loadResult = z
       lagP99Ms: milliseconds.describe(
         'Delay of calls behind their schedule although a connection was available, 99th percentile in milliseconds',
       ),
-      busy: z.number().min(0).max(1).describe('Utilisation of the busiest worker, 0 to 1'),
+      busy: z.number().min(0).max(1).describe('Utilization of the busiest worker, 0 to 1'),
       workers: count,
     }),
     steps: z

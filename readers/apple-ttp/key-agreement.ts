@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import { decryptGcm, encryptGcm, GCM_TAG_BYTES, type TapBinding } from '#reader-kit';
 
-/** EC_v1 of Apple's payment token format: AES-256-GCM whose initialisation vector is 16 zeros, because each key is used once. */
+/** EC_v1 of Apple's payment token format: AES-256-GCM whose initialization vector is 16 zeros, because each key is used once. */
 const IV = new Uint8Array(16);
 const NO_DATA = new Uint8Array(0);
 /** NIST SP 800-56A 5.8.1 with one round of SHA-256; the algorithm id has its length before it, PartyUInfo is "Apple". */

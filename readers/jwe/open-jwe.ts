@@ -136,7 +136,7 @@ function decrypt(
   const iv = decodeBase64Url(ivText);
   const ciphertext = decodeBase64Url(ciphertextText);
   const tag = decodeBase64Url(tagText);
-  // RFC 7518 5.3: 96 bits of initialisation vector, 128 of tag. A shorter tag would be easier to guess.
+  // RFC 7518 5.3: 96 bits of initialization vector, 128 of tag. A shorter tag would be easier to guess.
   if (iv?.length !== GCM_NONCE_BYTES || tag?.length !== GCM_TAG_BYTES || ciphertext === undefined) {
     throw new CardDataRefusal('not-of-format');
   }

@@ -24,7 +24,7 @@ import type { KeyRing, NamedSecretKey, SecretKeys } from './key-ring.ts';
 type Blobs = Pick<TapRequest, 'generalCardData' | 'paymentCardData'> & Partial<Pick<PinRequest, 'pinBlock' | 'ksn'>>;
 
 /**
- * The fingerprint of the blobs of a tap or PIN, which recognises a repeat of the same request: `<key
+ * The fingerprint of the blobs of a tap or PIN, which recognizes a repeat of the same request: `<key
  * id>:<HMAC-SHA-256, Base64url>`. Each blob has only one spelling (canonical Base64), so the texts are compared.
  */
 function fingerprintBlobs(keys: SecretKeys, blobs: Blobs): string {

@@ -29,7 +29,7 @@ const OPERATOR_SCOPES = SCOPE_NAMES;
 const ANOTHER_KEY = 'The operator already has a key. To add another one, run tapwire init --another-key.';
 
 /**
- * `tapwire init [--another-key]`: initialises a database. It creates the schema, the keys of the installation if
+ * `tapwire init [--another-key]`: initializes a database. It creates the schema, the keys of the installation if
  * they are missing, and the first key of its operator. That key is printed once, alone on standard output, and is
  * not stored.
  */

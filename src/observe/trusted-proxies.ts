@@ -22,7 +22,7 @@ export function faultOfTrustedProxy(entry: string): string | undefined {
 /** Shorter prefixes contain more addresses than proxies have. */
 const WIDE = { 4: 8, 6: 32 } as const;
 
-/** Whether a usable entry is a network larger than that of one organisation. */
+/** Whether a usable entry is a network larger than that of one organization. */
 export function isWideNetwork(entry: string): boolean {
   const [address = '', prefix] = entry.split('/');
   const version = isIP(address) as 0 | 4 | 6;

@@ -68,7 +68,7 @@ import type { Closers, Report } from './opening.ts';
 
 type Guards = ReturnType<typeof createGuards>;
 
-/** The guards in front of routes: authentication, authorisation and idempotency. */
+/** The guards in front of routes: authentication, authorization and idempotency. */
 function createGuards(parts: RouteParts) {
   const { config, database, stores, ownTokens, deps, fetcher, closers, report } = parts;
   const { directory, keys } = stores;

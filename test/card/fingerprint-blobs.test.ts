@@ -15,7 +15,7 @@ const opener = openerOf(ring);
 const tap = createCardDataSealer(publicKeyOf(ring, 'X25519')).seal(visaTap(), BINDING);
 
 describe('the fingerprint of a tap', () => {
-  test('recognises the same blobs and no others', () => {
+  test('recognizes the same blobs and no others', () => {
     const fingerprint = opener.fingerprint(tap);
     const again = createCardDataSealer(publicKeyOf(ring, 'X25519')).seal(visaTap(), BINDING);
     expect(opener.isFingerprintOf(fingerprint, tap)).toBe(true);
@@ -38,7 +38,7 @@ describe('the fingerprint of a tap', () => {
     expect(opener.isFingerprintOf(fingerprint, { ...pin, ksn: 'FFFF9876543210E00002' })).toBe(false);
   });
 
-  test('the fingerprint of a tap still recognises the tap after the key was rotated, and not after that key is removed', () => {
+  test('the fingerprint of a tap still recognizes the tap after the key was rotated, and not after that key is removed', () => {
     const old = ring.blobHmac.current;
     const current = freshSecretKey('blob-new');
     const rotated = openerOf({ ...ring, blobHmac: secretKeysOf(current, old) });

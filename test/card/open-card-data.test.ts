@@ -285,7 +285,7 @@ describe('the form of a blob', () => {
     ['four parts', (parts: string[]) => parts.slice(0, 4)],
     ['six parts', (parts: string[]) => [...parts, 'AAAA']],
     ['an encrypted key', (parts: string[]) => parts.with(1, 'AAAA')],
-    ['a short initialisation vector', (parts: string[]) => parts.with(2, 'AAAA')],
+    ['a short initialization vector', (parts: string[]) => parts.with(2, 'AAAA')],
     ['a short tag', (parts: string[]) => parts.with(4, parts[4]!.slice(0, 16))],
     ['no tag', (parts: string[]) => parts.with(4, '')],
     ['padding in a part', (parts: string[]) => parts.with(3, `${parts[3]}=`)],

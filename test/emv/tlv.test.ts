@@ -67,7 +67,7 @@ describe('values', () => {
     expect([...second].map(({ tag }) => tag)).toEqual([0xe1, 0x9f36, 0x9a]);
   });
 
-  test('a printed or serialised index shows no card data', async () => {
+  test('a printed or serialized index shows no card data', async () => {
     const { inspect } = await import('node:util');
     const printed = inspect(blob, { showHidden: true, depth: 9 }) + JSON.stringify(blob) + String(blob);
     expect(printed).not.toContain('541333');

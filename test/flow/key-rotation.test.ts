@@ -45,7 +45,7 @@ test('a running gateway uses every new key automatically, and still opens what w
 
   expect(outcomeOf(await installation.phone().tap(TAP)).type).toBe('Approved');
   expect(outcomeOf(await phone.tap(TAP)).type).toBe('Approved');
-  // Recognised by a fingerprint that the old key made.
+  // Recognized by a fingerprint that the old key made.
   expect(outcomeOf(await phone.submit(repeated))).toMatchObject({ serviceReference: first.serviceReference });
   const { serviceReference } = outcomeOf(await uncertain);
   await eventually(async () =>

@@ -142,8 +142,8 @@ describe('a late decline', () => {
   });
 });
 
-describe('a late response is recognised', () => {
-  test('a late response is recognised after a restart', async () => {
+describe('a late response is recognized', () => {
+  test('a late response is recognized after a restart', async () => {
     await scene.installOwn({ role: 'none' });
     const before = await scene.installation.startGateway();
     const { id, sale } = await voidedTap();
@@ -154,7 +154,7 @@ describe('a late response is recognised', () => {
     expect(await scene.afterwards(id)).toEqual(expect.arrayContaining(['late approved', 'reversal owed 1']));
   });
 
-  test('a late response is recognised on another worker', async () => {
+  test('a late response is recognized on another worker', async () => {
     await scene.installOwn();
     const other = await scene.installation.startGateway();
     const { id, sale } = await voidedTap();
@@ -166,7 +166,7 @@ describe('a late response is recognised', () => {
     await scene.untilReversal(id, 'acknowledged', 2);
   });
 
-  test('a late response is recognised if it is in time, but arrived at another worker: after the transaction is decided', async () => {
+  test('a late response is recognized if it is in time, but arrived at another worker: after the transaction is decided', async () => {
     await scene.installOwn();
     await scene.installation.startGateway();
     scene.scripted.onRequest = (request) => {
@@ -181,7 +181,7 @@ describe('a late response is recognised', () => {
     });
   });
 
-  test('a late response is recognised from DE7 alone if the switch puts its own reference into DE37', async () => {
+  test('a late response is recognized from DE7 alone if the switch puts its own reference into DE37', async () => {
     await scene.install();
     const { id, sale } = await voidedTap();
     sale.respond({ responseCode: '51' }, { change: (response) => Object.assign(response, { rrn: 'BANK00000001' }) });
@@ -190,7 +190,7 @@ describe('a late response is recognised', () => {
     );
   });
 
-  test('a late response is not recognised if it names another terminal, another STAN, neither the time nor the reference, or no STAN at all', async () => {
+  test('a late response is not recognized if it names another terminal, another STAN, neither the time nor the reference, or no STAN at all', async () => {
     await scene.install();
     const { id, sale } = await voidedTap();
     const strangers = [
@@ -206,7 +206,7 @@ describe('a late response is recognised', () => {
     expect(await scene.afterwards(id)).toEqual(VOIDED_ONCE);
   });
 
-  test('a late response is not recognised on a connection of another acquirer', async () => {
+  test('a late response is not recognized on a connection of another acquirer', async () => {
     await scene.installOwn({ hasBothAcquirers: true });
     const { id, sale } = await voidedTap();
     const [stranger] = scene.scripted.lines.filter((line) => line !== sale.line);

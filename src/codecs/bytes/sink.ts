@@ -30,7 +30,7 @@ export class Scratch {
   /**
    * Returns a copy of the bytes that `write` puts at the start of its target; `write` returns their end.
    *
-   * @param isTooSmall recognises the errors with which `write` asks for a longer target
+   * @param isTooSmall recognizes the errors with which `write` asks for a longer target
    */
   copyOf(write: (target: Uint8Array) => number, isTooSmall: (error: unknown) => boolean): Uint8Array {
     for (;;) {

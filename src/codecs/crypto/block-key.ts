@@ -15,7 +15,7 @@ const KEY_LENGTHS: Record<KeyAlgorithm, readonly number[]> = { tdes: [8, 16, 24]
 
 /**
  * A TDES or AES key and its operations on whole blocks. The key is in a KeyObject, outside of the JavaScript heap:
- * it is not printed, not serialised, and wiped when freed.
+ * it is not printed, not serialized, and wiped when freed.
  */
 export class BlockKey {
   readonly algorithm: KeyAlgorithm;

@@ -130,7 +130,7 @@ function keyTypeOf(key: BlockKey): 'AES128' | 'AES192' | 'AES256' {
 
 /** The keys with which a DUKPT device protects the data of one request. */
 export interface DukptRequestKeys {
-  /** For CBC with an initialisation vector of zeros, which is safe because the key is used once. */
+  /** For CBC with an initialization vector of zeros, which is safe because the key is used once. */
   readonly data: BlockKey;
   /** ISO 9797-1 algorithm 3 with padding method 2 (TDES), CMAC (AES). */
   readonly mac: MacFunction;

@@ -161,7 +161,7 @@ export interface CardDataHsm {
   verifyDukptMac(request: DukptMacRequest): Promise<boolean>;
 
   /**
-   * Deciphers data of a request: CBC with an initialisation vector of zeros.
+   * Deciphers data of a request: CBC with an initialization vector of zeros.
    *
    * @throws {CryptoError} KSN, DATA_LENGTH
    */

@@ -68,7 +68,7 @@ export function setText(element, text) {
 }
 
 /**
- * Synchronises the children of `parent` with `items` by key. An element is created once and then updated, so that
+ * Synchronizes the children of `parent` with `items` by key. An element is created once and then updated, so that
  * it keeps the focus.
  *
  * @template Item

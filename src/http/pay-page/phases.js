@@ -69,7 +69,7 @@ const BY_DISPOSITION = {
   Indeterminate: phase('uncertain', 'uncertain'),
 };
 
-/** @type {Partial<Record<string, Phase>>} A debit order is authorised, not paid. */
+/** @type {Partial<Record<string, Phase>>} A debit order is authorized, not paid. */
 const OF_A_DEBIT_ORDER = {
   waiting: phase('mandateWaiting', 'waiting', OPEN),
   paid: phase('mandatePaid', 'paid', LAST),

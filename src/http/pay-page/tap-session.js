@@ -77,7 +77,7 @@ export class TapSession {
     return this.repeat();
   }
 
-  /** Submits again what had no response. The gateway recognises it, because its bytes are the same. */
+  /** Submits again what had no response. The gateway recognizes it, because its bytes are the same. */
   async repeat() {
     const { operation, ...parts } = /** @type {Submission} */ (this.#submission);
     const headers = { 'x-device-installation-id': this.#device };

@@ -229,7 +229,7 @@ export interface ReaderKeys {
   verifyDukptMac(key: DukptKey, message: Uint8Array, mac: Uint8Array): Promise<boolean>;
 
   /**
-   * Deciphers CBC with an initialisation vector of zeros under the device's key for data in requests.
+   * Deciphers CBC with an initialization vector of zeros under the device's key for data in requests.
    *
    * @param ciphertext whole blocks
    * @throws as `verifyDukptMac`

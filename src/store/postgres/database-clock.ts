@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 10_000;
 type Monotonic = () => number;
 
 /**
- * The wall clock of a process, synchronised with the database's. Another process or the database evaluates the times
+ * The wall clock of a process, synchronized with the database's. Another process or the database evaluates the times
  * that one process records (DE7, the time of a sale, the expiry of a link or token), so a node whose own clock is
  * minutes off must not use it for them.
  *

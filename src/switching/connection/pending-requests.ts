@@ -87,7 +87,7 @@ export class KeyTable<Entry extends KeyTableEntry<Entry>> {
 
 /**
  * Minimum number of keys that are remembered. At full speed it covers a fraction of a second of responses, in
- * ordinary traffic minutes: enough to recognise a duplicate at once. Older ones are looked up in the database.
+ * ordinary traffic minutes: enough to recognize a duplicate at once. Older ones are looked up in the database.
  */
 const REMEMBERED_KEYS = 8_192;
 

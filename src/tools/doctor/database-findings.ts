@@ -175,7 +175,7 @@ async function clock(database: Database): Promise<Finding> {
   return warning(
     'clock',
     description,
-    'synchronise both machines by NTP; transactions follow the clock of the database',
+    'synchronize both machines by NTP; transactions follow the clock of the database',
   );
 }
 

@@ -62,6 +62,6 @@ async function faultOfKeys(address: string, nowMs: () => number): Promise<Findin
 function faultOfClock(seconds: number): Finding | undefined {
   if (Number.isNaN(seconds) || Math.abs(seconds) <= MAX_CLOCK_DIFFERENCE_SECONDS) return undefined;
   const direction = seconds > 0 ? 'ahead of' : 'behind';
-  const advice = 'synchronise the clock of this machine; ID tokens of the provider are refused';
+  const advice = 'synchronize the clock of this machine; ID tokens of the provider are refused';
   return fault(PART, `its clock is ${Math.abs(seconds)} s ${direction} the clock of this machine`, advice);
 }
