@@ -24,7 +24,7 @@ import type {
   TerminalRecord,
 } from '../../payments/ports/directory-ports.ts';
 import type { Tenant } from '../../payments/ports/store-ports.ts';
-import { FollowedRows, FollowedTable, type RowChanges } from '../postgres/followed-table.ts';
+import { FollowedRows, FollowedTable, namedStatement, type RowChanges } from '../postgres/followed-table.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { LOST_WINDOW, type LostWindowRow } from '../transactions/lost-window.ts';
 import { IssuerDirectory } from './issuer-directory.ts';
@@ -87,11 +87,16 @@ const NO_ATTESTERS: readonly Attester[] = [];
  * promised 5 s.
  */
 const REFRESH_EVERY_MS = 2_000;
+/**
+ * The tables are compared at least this often, also if no change was noted. Comparing 100,000 terminals takes the
+ * database 250 ms, checking the notes takes it 0.1 ms.
+ */
+const COMPARE_EVERY_MS = 60_000;
 
 /**
  * The installation's configuration by tenant, held completely in memory: every tap needs it and must not wait for it.
- * The tables are checked often, and only changed rows are read. While the database is unavailable, the last known
- * state is used.
+ * The database notes each change, the notes are checked often, and only changed rows are read. While the database is
+ * unavailable, the last known state is used.
  */
 export class PostgresDirectory implements Directory, RegisteredIssuers, Merchants, Attesters {
   readonly #profiles: TerminalProfileCache;
@@ -109,6 +114,10 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
   readonly #tables: readonly Pick<FollowedRows<unknown>, 'look'>[];
   /** Increases when a merchant is added, removed, moved to another owner, blocked or unblocked. */
   #ownersChanged = 0;
+  readonly #database: Database;
+  /** The notes when the tables were last compared. */
+  #noted: string | undefined;
+  #comparedAtMs = 0;
   #lostWindow: LostWindow | undefined;
   #processors: readonly ProcessorRecord[] = [];
   #onProcessors: () => void = () => {};
@@ -116,6 +125,7 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
   #endpoints = new Map<string, string>();
 
   private constructor(database: Database) {
+    this.#database = database;
     this.#profiles = new TerminalProfileCache(database);
     this.#issuers = new IssuerDirectory(database);
     this.#tables = this.#followTables(database);
@@ -126,9 +136,9 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
 
   static async open(database: Database, refreshEveryMs = REFRESH_EVERY_MS): Promise<PostgresDirectory> {
     const directory = new PostgresDirectory(database);
-    await directory.refresh();
+    await directory.#follow();
     // Readiness reports that the database is unavailable.
-    directory.#refreshing = repeatEvery(refreshEveryMs, () => directory.refresh());
+    directory.#refreshing = repeatEvery(refreshEveryMs, () => directory.#follow());
     return directory;
   }
 
@@ -235,6 +245,21 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
     return this.#lostWindow;
   }
 
+  /**
+   * Compares the tables if a change was noted. The notes are read before the tables: a change in between is noted, too,
+   * and leads to another comparison.
+   */
+  async #follow(): Promise<void> {
+    const { rows } = await this.#database.query<{ noted: string; isMoving: boolean }>(namedStatement(NOTES));
+    const { noted, isMoving } = rows[0]!;
+    const nowMs = performance.now();
+    if (noted === this.#noted && !isMoving && nowMs - this.#comparedAtMs < COMPARE_EVERY_MS) return;
+    await this.refresh();
+    this.#noted = noted;
+    this.#comparedAtMs = nowMs;
+  }
+
+  /** Compares all tables now. */
   async refresh(): Promise<void> {
     await Promise.all([
       this.#issuers.refresh(),
@@ -333,6 +358,13 @@ function namesOf({ acquirerId, id, username }: UserRow): string[] {
 
 /** For merchants and users: their acquirers are few, their ids many. */
 const BY_ID = 'x.id::text';
+
+/**
+ * A change has another count or sum of ids in every order of commits. Another server may have another past. While the
+ * connections of an acquirer are closed for a move, what is served here depends on the time.
+ */
+const NOTES = `select concat(count(*), ' ', sum(id), ' ', pg_postmaster_start_time()) as noted,
+  exists (select from acquirer_cells where state = 'closing') as "isMoving" from settings_changes`;
 
 const BLOCKED_ACQUIRERS = 'select id from acquirers where is_blocked';
 const INTEGRATORS = `select i.acquirer_id as "acquirerId", i.id, i.is_blocked or a.is_blocked as "isBlocked"

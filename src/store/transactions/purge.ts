@@ -16,7 +16,7 @@ export interface Retention {
   readonly auditDays: number;
   /** Settled webhook events, and their delivery attempts. */
   readonly webhookDays: number;
-  /** Links and intents that no tap holds, and the mandates of TT3. */
+  /** Links and intents that no tap holds, the mandates of TT3, and devices without the app. */
   readonly linkDays: number;
   /** Masked exchanges with switches. */
   readonly messageDays: number;
@@ -159,6 +159,10 @@ const DELETE_SESSIONS = unmarkedDeletion('console_sessions', 'begun_at');
 const DELETE_BUSINESS_DATES = unmarkedDeletion('business_dates', 'since');
 /** A key that has not retired is in use at any age. */
 const DELETE_KEYS = unmarkedDeletion('exchanged_keys', 'retires_at');
+/** Its app was removed. A device with a token stays: a push service may keep a token for years. */
+const DELETE_DEVICES = unmarkedDeletion('devices', 'updated_at', 'sealed_push_token is null');
+const DELETE_NOTES = unmarkedDeletion('settings_changes', 'changed_at');
+const NOTE_DAYS = 1;
 const DELETE_FAULTS = unmarkedDeletion('processor_faults', 'seen_at');
 const DELETE_HANDOVER_KEYS = unmarkedDeletion('handover_keys', 'expires_at');
 
@@ -255,6 +259,8 @@ export async function purge(
     [DELETE_EVENTS, webhookDays],
     [DELETE_ATTEMPTS, webhookDays],
     [DELETE_LINKS, linkDays],
+    [DELETE_DEVICES, linkDays],
+    [DELETE_NOTES, NOTE_DAYS],
     [DELETE_STRAY_MESSAGES, messageDays],
     [DELETE_USES, useDays + USE_SLACK_DAYS],
     [DELETE_SESSIONS, LINE_DAYS],

@@ -23,6 +23,7 @@ export const LEFT_BEHIND: Readonly<Record<string, string>> = {
   process_figures: 'figures of processes of this cell',
   process_lines: 'connections of processes of this cell',
   purge_marks: 'handed over with the acquirer: the earlier mark of both cells counts',
+  settings_changes: 'notes of changes in this database',
   stored_figures: 'what the processes of this cell counted',
   stan_blocks: 'handed over with the acquirer: the counters of its scopes',
 };

@@ -210,6 +210,19 @@ describe('links', () => {
     expect(await count('links')).toBe(2);
   });
 
+  test('devices without the app are deleted after that time, and notes of changes after a day', async () => {
+    await query(
+      `insert into devices (acquirer_id, merchant_id, device_installation_id, friendly_name, sealed_push_token, updated_at)
+       select 1, '1001', gen_random_uuid(), 'd', case when has_app then 'sealed'::bytea end, now() - age * interval '1 day'
+       from unnest('{1,179,181,400}'::float8[]) as age, unnest('{true,false}'::boolean[]) as has_app`,
+    );
+    await query(`update settings_changes set changed_at = now() - interval '25 hours'`);
+    await query(`insert into settings_changes default values`);
+    expect(await purge(testDatabase.database, RETENTION)).toBe('done');
+    expect(await count('devices')).toBe(6);
+    expect(await count('settings_changes')).toBe(1);
+  });
+
   /** Links of an age, each with a tap under another reference than its own. */
   async function tapped(disposition: number | null, days: number, links = 1): Promise<void> {
     await query(

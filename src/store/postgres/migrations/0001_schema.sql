@@ -1187,6 +1187,42 @@ create table acquirer_cells (
   changed_at timestamptz not null default clock_timestamp() -- The last change of the row.
 );
 
+-- A row for each statement that changed what every process keeps in memory (directory.ts). Processes look here every two
+-- seconds, and compare the tables only if there is a new row. Kept for a day.
+create table settings_changes (
+  id bigint generated always as identity primary key, -- Ascending in the order of the statements, not of their commits.
+  changed_at timestamptz not null default clock_timestamp() -- When the statement ended.
+);
+
+create function note_settings_change() returns trigger language plpgsql as $$
+begin
+  insert into settings_changes default values;
+  return null;
+end
+$$;
+
+-- "Always" means also in sessions that write without triggers, as a move between cells does. A login, and the result of a
+-- delivery, change no setting.
+do $$
+declare
+  followed text;
+begin
+  foreach followed in array array['acquirers', 'integrators', 'merchants', 'terminals', 'terminal_profiles', 'issuer_keys',
+    'attesters', 'blocked_devices', 'processors', 'routes', 'lost_window', 'lost_window_releases', 'acquirer_cells'] loop
+    execute format('create trigger %I after insert or update or delete or truncate on %I
+      for each statement execute function note_settings_change()', followed || '_noted', followed);
+    execute format('alter table %I enable always trigger %I', followed, followed || '_noted');
+  end loop;
+end
+$$;
+create trigger users_noted
+  after insert or delete or truncate or update of integrator_id, merchant_id, username, is_blocked, permissions on users
+  for each statement execute function note_settings_change();
+alter table users enable always trigger users_noted;
+create trigger webhook_endpoints_noted after insert or delete or truncate on webhook_endpoints
+  for each statement execute function note_settings_change();
+alter table webhook_endpoints enable always trigger webhook_endpoints_noted;
+
 -- The steps of each move, in both cells.
 create table cell_moves (
   acquirer_id integer not null,
