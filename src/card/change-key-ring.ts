@@ -109,6 +109,8 @@ export interface RotationOptions {
   readonly nowMs: number;
   readonly retireAfterMs: number;
   readonly token?: KeyToken | undefined;
+  /** `prepare` adds keys that make nothing yet, `activate` lets them take the place of the current ones; both at once if absent. */
+  readonly step?: 'prepare' | 'activate' | undefined;
 }
 
 type RotatedFile = RotatedKeys & { readonly file: KeyRingFile };
@@ -116,6 +118,9 @@ type RotatedFile = RotatedKeys & { readonly file: KeyRingFile };
 /**
  * Puts new keys of one purpose in front of the old ones. The file is replaced completely or not at all, and keeps
  * its owner. Running gateways read it again automatically.
+ *
+ * Hosts with a copy of the file would not open what another one makes with a new key. So it is prepared on one host, copied
+ * to all, activated, and copied to all again.
  *
  * @param retireAfterMs for `card-data`: how long blobs sealed to the old keys still open
  * @param token creates the new keys, so that the file only names them
@@ -125,12 +130,17 @@ type RotatedFile = RotatedKeys & { readonly file: KeyRingFile };
 export async function rotateKeys(
   path: string,
   purpose: KeyPurpose,
-  { nowMs, retireAfterMs, token }: RotationOptions,
+  { nowMs, retireAfterMs, token, step }: RotationOptions,
 ): Promise<RotatedKeys> {
   return changeFile(path, 'the key file', async (text) => {
     const fresh = new FreshKeys(token);
     const before = parseKeyRingFile(text, path);
-    const { file, ...rotated } = await withFreshKeys(before, fresh, purpose, nowMs, nowMs + retireAfterMs);
+    const { file, ...rotated } =
+      step === 'prepare'
+        ? await withPreparedKeys(before, fresh, purpose)
+        : step === 'activate'
+          ? withActivatedKeys(before, path, purpose, nowMs, nowMs + retireAfterMs)
+          : await withFreshKeys(before, fresh, purpose, nowMs, nowMs + retireAfterMs);
     if (!keyRingFile.safeParse(file).success) {
       throw new StartError(
         'BAD_CONFIG',
@@ -162,6 +172,51 @@ async function withFreshKeys(
   return { file: { ...before, [list]: [fresh, ...before[list]] }, added: [fresh.id], kept, ...none };
 }
 
+type Entry = KeyRingFile[keyof KeyRingFile][number];
+
+const listOf = (purpose: KeyPurpose): keyof KeyRingFile =>
+  purpose === 'card-data' ? 'cardData' : purpose === 'token-signing' ? 'tokenSigning' : SECRETS[purpose].list;
+const idOf = (entry: Entry) => ('kid' in entry ? entry.kid : entry.id);
+const NO_END = { retireAt: undefined, dropped: [] };
+
+async function withPreparedKeys(before: KeyRingFile, keys: FreshKeys, purpose: KeyPurpose): Promise<RotatedFile> {
+  const fresh: Entry[] =
+    purpose === 'card-data'
+      ? await keys.cardData()
+      : [purpose === 'token-signing' ? await keys.signing() : await keys.secret(SECRETS[purpose].name)];
+  const list = listOf(purpose);
+  const present: readonly Entry[] = before[list];
+  const prepared = fresh.map((entry) => ({ ...entry, isPrepared: true }) as const);
+  const file = { ...before, [list]: [...present, ...prepared] };
+  return { file, added: fresh.map(idOf), kept: present.map(idOf), ...NO_END };
+}
+
+/** @throws StartError BAD_CONFIG if no key of this purpose is prepared */
+function withActivatedKeys(
+  before: KeyRingFile,
+  path: string,
+  purpose: KeyPurpose,
+  nowMs: number,
+  retireAtMs: number,
+): RotatedFile {
+  const list = listOf(purpose);
+  const entries: readonly Entry[] = before[list];
+  const fresh = entries.filter(({ isPrepared }) => isPrepared).map(({ isPrepared: _, ...entry }) => entry as Entry);
+  const present = entries.filter(({ isPrepared }) => !isPrepared);
+  if (fresh.length === 0)
+    throw new StartError('BAD_CONFIG', `the key file ${path} has no prepared ${purpose} key: use --prepare first`);
+  if (purpose === 'card-data') {
+    const without = { ...before, cardData: present as CardDataEntry[] };
+    return withFreshCardDataKeys(without, fresh as CardDataEntry[], nowMs, new Date(retireAtMs).toISOString());
+  }
+  return {
+    file: { ...before, [list]: [...fresh, ...present] },
+    added: fresh.map(idOf),
+    kept: present.map(idOf),
+    ...NO_END,
+  };
+}
+
 /** Current keys get an end date, keys with one keep it, and keys past it no longer open anything. */
 function withFreshCardDataKeys(
   before: KeyRingFile,
@@ -170,7 +225,9 @@ function withFreshCardDataKeys(
   retireAt: string,
 ): RotatedFile {
   const isOver = (end: string | undefined) => end !== undefined && Date.parse(end) <= nowMs;
-  const kept = before.cardData.filter((key) => !isOver(key.retireAt)).map((key) => ({ retireAt, ...key }));
+  const kept = before.cardData
+    .filter((key) => !isOver(key.retireAt))
+    .map((key) => (key.isPrepared ? key : { retireAt, ...key }));
   const dropped = before.cardData.filter((key) => isOver(key.retireAt));
   const idsOf = (keys: KeyRingFile['cardData']) => keys.map(({ kid }) => kid);
   const file = { ...before, cardData: [...fresh, ...kept] };

@@ -36,18 +36,25 @@ const p256PublicJwk = p256PrivateJwk.omit({ d: true });
 
 /** When a previous key stops opening; undefined for the current one. */
 const retireAt = z.iso.datetime().optional();
+/** The key opens and verifies what others make with it, and makes nothing yet: not every host may have it. */
+const isPrepared = z.literal(true).optional();
 const cardDataKey = z.union([
-  z.strictObject({ kid: keyId, privateKey: z.discriminatedUnion('kty', [x25519PrivateJwk, p256PrivateJwk]), retireAt }),
-  z.strictObject({ kid: keyId, ...inToken, publicKey: p256PublicJwk, retireAt }),
+  z.strictObject({
+    kid: keyId,
+    privateKey: z.discriminatedUnion('kty', [x25519PrivateJwk, p256PrivateJwk]),
+    retireAt,
+    isPrepared,
+  }),
+  z.strictObject({ kid: keyId, ...inToken, publicKey: p256PublicJwk, retireAt, isPrepared }),
 ]);
 const secretKey = z.union([
-  z.strictObject({ id: keyId, secret: octets32 }),
+  z.strictObject({ id: keyId, secret: octets32, isPrepared }),
   /** Sealed under a key of the token: nonce, ciphertext, tag (AES-256-GCM with the id as associated data). */
-  z.strictObject({ id: keyId, ...inToken, sealed: octets(NONCE_BYTES + SECRET_BYTES + TAG_BYTES) }),
+  z.strictObject({ id: keyId, ...inToken, sealed: octets(NONCE_BYTES + SECRET_BYTES + TAG_BYTES), isPrepared }),
 ]);
 const tokenSigningKey = z.union([
-  z.strictObject({ kid: keyId, privateKey: p256PrivateJwk }),
-  z.strictObject({ kid: keyId, ...inToken, publicKey: p256PublicJwk }),
+  z.strictObject({ kid: keyId, privateKey: p256PrivateJwk, isPrepared }),
+  z.strictObject({ kid: keyId, ...inToken, publicKey: p256PublicJwk, isPrepared }),
 ]);
 
 const isUnique = (ids: readonly string[]) => new Set(ids).size === ids.length;
@@ -55,7 +62,8 @@ const secretKeys = z
   .array(secretKey)
   .min(1)
   .max(MAX_KEYS)
-  .refine((keys) => isUnique(keys.map(({ id }) => id)));
+  .refine((keys) => isUnique(keys.map(({ id }) => id)))
+  .refine((keys) => !keys[0]?.isPrepared);
 
 export const keyRingFile = z.strictObject({
   cardData: z
@@ -63,7 +71,7 @@ export const keyRingFile = z.strictObject({
     .min(1)
     .max(MAX_KEYS)
     .refine((keys) => isUnique(keys.map(({ kid }) => kid)))
-    .refine((keys) => keys[0]?.retireAt === undefined),
+    .refine((keys) => keys[0]?.retireAt === undefined && !keys[0]?.isPrepared),
   panSealing: secretKeys,
   panHash: secretKeys,
   blobHmac: secretKeys,
@@ -72,7 +80,8 @@ export const keyRingFile = z.strictObject({
     .array(tokenSigningKey)
     .min(1)
     .max(MAX_KEYS)
-    .refine((keys) => isUnique(keys.map(({ kid }) => kid))),
+    .refine((keys) => isUnique(keys.map(({ kid }) => kid)))
+    .refine((keys) => !keys[0]?.isPrepared),
 });
 
 export type KeyRingFile = z.infer<typeof keyRingFile>;

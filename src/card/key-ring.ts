@@ -56,18 +56,18 @@ export class KeyOpener {
   }
 
   cardDataKey(entry: KeyRingFile['cardData'][number], place: string): CardDataKey {
-    const { kid, retireAt } = entry;
+    const { kid, retireAt, isPrepared = false } = entry;
     const retireAtMs = retireAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(retireAt);
     if ('privateKey' in entry) {
       const privateKey = this.#import(entry.privateKey, place);
       const publicJwk = cardDataJwk(kid, createPublicKey(privateKey));
       const agree = (publicKey: KeyObject) => diffieHellman({ privateKey, publicKey });
-      return { kid, curve: entry.privateKey.crv, publicJwk, retireAtMs, agree };
+      return { kid, curve: entry.privateKey.crv, publicJwk, retireAtMs, isPrepared, agree };
     }
     const token = this.#tokenFor(place);
     const publicJwk = cardDataJwk(kid, this.#importPublic(entry.publicKey, place));
     const agree = (publicKey: KeyObject) => token.agree(entry.tokenKey, pointOf(publicKey));
-    return { kid, curve: 'P-256', publicJwk, retireAtMs, agree };
+    return { kid, curve: 'P-256', publicJwk, retireAtMs, isPrepared, agree };
   }
 
   signingKey(entry: KeyRingFile['tokenSigning'][number], place: string): TokenSigningKey {
@@ -149,7 +149,7 @@ export interface SecretKeys {
 export interface KeyRing {
   /** The key that a blob names, retired or not: the caller decides whether the key may still open. */
   cardDataKey(kid: string): CardDataKey | undefined;
-  /** The public keys for readers: every key that opens at `nowMs`, newest first. */
+  /** The public keys for readers: every key that opens at `nowMs`, newest first, without those that are only prepared. */
   publicCardDataKeys(nowMs: number): CardDataKeySet;
   readonly panSealing: SecretKeys;
   readonly panHash: SecretKeys;
@@ -214,7 +214,7 @@ export function buildKeyRing(file: KeyRingFile, opener: KeyOpener): KeyRing {
   return {
     cardDataKey: (kid) => byKid.get(kid),
     publicCardDataKeys: (nowMs) => ({
-      keys: cardData.filter((key) => nowMs < key.retireAtMs).map((key) => key.publicJwk),
+      keys: cardData.filter((key) => nowMs < key.retireAtMs && !key.isPrepared).map((key) => key.publicJwk),
     }),
     panSealing: secretKeys(file.panSealing),
     panHash: secretKeys(file.panHash),
@@ -237,6 +237,7 @@ export interface CardDataKey {
   readonly curve: Curve;
   readonly publicJwk: CardDataPublicKey;
   readonly retireAtMs: number;
+  readonly isPrepared: boolean;
   /**
    * The ECDH secret with a sender's key, 32 bytes.
    *

@@ -17,7 +17,7 @@ const DAY_MS = 86_400_000;
 export const commands: Commands = {
   list: command('[--json]: list the keys of each purpose, newest first, and where they are', list),
   rotate: command(
-    `--purpose ${KEY_PURPOSES.join('|')} [--retire-after-days ${RETIRE_AFTER_DAYS}] [--token]: add a key, and keep the old ones for older values; with --token in the PKCS #11 token`,
+    `--purpose ${KEY_PURPOSES.join('|')} [--retire-after-days ${RETIRE_AFTER_DAYS}] [--prepare|--activate] [--token]: add a key, and keep the old ones for older values; with --token in the PKCS #11 token. With several hosts: --prepare on one, copy the file to all, then --activate and copy it again`,
     rotate,
   ),
 };
@@ -50,7 +50,11 @@ const KEYS: Columns<ListedKey> = {
   cellsOf: ({ purpose, id, where, state }) => [purpose, id, where, state],
 };
 
-function stateOf(entry: { readonly retireAt?: string | undefined } | object, at: number): string {
+function stateOf(
+  entry: { readonly retireAt?: string | undefined; readonly isPrepared?: true } | object,
+  at: number,
+): string {
+  if ('isPrepared' in entry && entry.isPrepared) return 'prepared';
   if ('retireAt' in entry && entry.retireAt !== undefined) return `opens until ${entry.retireAt}`;
   return at === 0 ? 'current' : 'earlier';
 }
@@ -59,8 +63,15 @@ function stateOf(entry: { readonly retireAt?: string | undefined } | object, at:
 async function rotate(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
-    options: { purpose: text, 'retire-after-days': { ...text, default: RETIRE_AFTER_DAYS }, token: flag },
+    options: {
+      purpose: text,
+      'retire-after-days': { ...text, default: RETIRE_AFTER_DAYS },
+      ...{ prepare: flag, activate: flag, token: flag },
+    },
   });
+  const { prepare: isPreparing, activate: isActivating } = values;
+  if (isPreparing && isActivating) throw new StartError('BAD_USAGE', 'Give --prepare or --activate, not both.');
+  const step = isPreparing ? 'prepare' : isActivating ? 'activate' : undefined;
   const days = Number(values['retire-after-days']);
   if (!KEY_PURPOSES.includes(values.purpose as KeyPurpose)) {
     throw new StartError('BAD_CONFIG', `--purpose: one of ${KEY_PURPOSES.join(', ')}`);
@@ -69,9 +80,9 @@ async function rotate(args: string[]): Promise<number> {
   const config = readConfig(process.env);
   const times = { nowMs: Date.now(), retireAfterMs: days * DAY_MS };
   const { added, kept, retireAt, dropped } = await withToken(config, values.token, (token) =>
-    rotateKeys(keyRingPath(config), values.purpose as KeyPurpose, { ...times, token }),
+    rotateKeys(keyRingPath(config), values.purpose as KeyPurpose, { ...times, token, step }),
   );
-  console.log(`current: ${added.join(', ')}`);
+  console.log(`${isPreparing ? 'prepared' : 'current'}: ${added.join(', ')}`);
   console.log(
     `kept:    ${kept.join(', ')}${retireAt === undefined ? '' : `, to open until ${retireAt} at the latest`}`,
   );

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -48,6 +48,51 @@ describe('a rotation', () => {
     expect(second.kept).toEqual([...first.added, ...first.kept]);
     const third = await rotate('card-data', startedAtMs + 2 * DAY_MS);
     expect(third).toMatchObject({ kept: second.added, dropped: second.kept });
+  });
+
+  test.each(KEY_PURPOSES)('two hosts open what the other makes at every step of a rotation of %s', async (purpose) => {
+    const [nowMs, retireAfterMs] = [Date.now(), DAY_MS];
+    const other = join(folder, 'of-the-other-host.json');
+    const copy = () => copyFileSync(path, other);
+    const areAlike = async () => {
+      const [one, two] = [await readKeyRing(path), await readKeyRing(other)];
+      for (const [makes, opens] of [
+        [one, two],
+        [two, one],
+      ] as const) {
+        for (const { kid } of makes.publicCardDataKeys(nowMs).keys) expect(opens.cardDataKey(kid)).toBeDefined();
+        for (const list of ['panSealing', 'panHash', 'blobHmac', 'webhookSealing'] as const)
+          expect(opens[list].find(makes[list].current.id)).toBeDefined();
+        expect(opens.tokenKey(makes.tokenSigning[0]!.kid)).toBeDefined();
+      }
+    };
+    copy();
+    const { added } = await rotateKeys(path, purpose, { nowMs, retireAfterMs, step: 'prepare' });
+    await areAlike();
+    copy();
+    const activated = await rotateKeys(path, purpose, { nowMs, retireAfterMs, step: 'activate' });
+    expect(activated.added).toEqual(added);
+    await areAlike();
+    copy();
+    await areAlike();
+    const list: { kid?: string; id?: string; isPrepared?: boolean }[] = Object.values(
+      JSON.parse(readFileSync(path, 'utf8')) as Record<string, []>,
+    ).flat();
+    expect(list.filter(({ kid, id }) => added.includes((kid ?? id)!)).map(({ isPrepared }) => isPrepared)).toEqual(
+      added.map(() => undefined),
+    );
+    await expect(rotateKeys(path, purpose, { nowMs, retireAfterMs, step: 'activate' })).rejects.toThrow('no prepared');
+  });
+
+  test('a rotation at once would leave the other host without the key, and a prepared key has no end', async () => {
+    const other = await readKeyRing(path);
+    await rotateKeys(path, 'card-data', { nowMs: Date.now(), retireAfterMs: DAY_MS, step: 'prepare' });
+    const { added } = await rotate('card-data');
+    expect(other.cardDataKey(added[0]!)).toBeUndefined();
+    const { cardData } = JSON.parse(readFileSync(path, 'utf8'));
+    const prepared = cardData.filter(({ isPrepared }: { isPrepared?: true }) => isPrepared);
+    expect(prepared).toHaveLength(2);
+    expect(prepared.every(({ retireAt }: { retireAt?: string }) => retireAt === undefined)).toBe(true);
   });
 
   test('a rotation of pan-sealing keeps cards readable that were sealed with the old key', async () => {
