@@ -49,6 +49,10 @@ export const COMMANDS: Sections = {
       description: 'show the queues; list or retry permanently failed jobs (dead-letters)',
       load: () => import('./jobs.ts'),
     },
+    size: {
+      description: 'calculate cores, disk and settings for a number of taps (--taps 100/s)',
+      load: () => import('./size.ts'),
+    },
     'log-level': {
       description: 'change what the running processes log, for a while (debug --minutes 10)',
       load: () => import('./log-level.ts'),

@@ -22,6 +22,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   start: ['tapwire start', 'tapwire start --role api --processes 2'],
   jobs: ['tapwire jobs', 'tapwire jobs dead-letters list --json', 'tapwire jobs dead-letters redrive --queue webhook'],
+  size: ['tapwire size --taps 100/s --merchants 10000', 'tapwire size --taps 2000000/d --peak 6 --json'],
   'log-level': ['tapwire log-level debug', 'tapwire log-level warn --minutes 60'],
   'transaction show': [
     'tapwire transaction show order-17',

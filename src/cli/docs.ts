@@ -14,6 +14,7 @@ import { exampleMacs } from '../tools/docs/processors/example-mac.ts';
 import { elementTable, fieldTable, otherFieldTable, repeatTable } from '../tools/docs/processors/field-table.ts';
 import { sampleBytes, sampleFrames } from '../tools/docs/processors/sample-bytes.ts';
 import { transactionStates } from '../tools/docs/transaction-states.ts';
+import { sizeTable } from '../tools/size/size-installation.ts';
 import { exampleOf } from './config.ts';
 import { flag } from './output.ts';
 
@@ -36,9 +37,13 @@ const DOCUMENTS: Readonly<Record<string, (before: string) => string | Promise<st
   'processors/README.md': async (before) =>
     withSections(before, { features: featureTable((await loadProcessors()).values()) }),
   ...Object.fromEntries(builtInTypes().map((type) => [`processors/${type}/README.md`, withSectionsOf(type)])),
+  'src/observe/README.md': (before) => withSections(before, { sizes: sizeTable(SHOWN_SIZES) }),
   'schemas/README.md': (before) => withSections(before, enumTables()),
   'src/payments/README.md': (before) => withSections(before, transactionStates()),
 };
+
+/** The defaults of the settings and of `tapwire size`. */
+const SHOWN_SIZES = { peakFactor: 4, merchants: 10_000, terminalsPerMerchant: 2, messageDays: 30, webhookDays: 30 };
 
 /** The folders of processors/. */
 function builtInTypes(): string[] {
