@@ -360,11 +360,11 @@ function namesOf({ acquirerId, id, username }: UserRow): string[] {
 const BY_ID = 'x.id::text';
 
 /**
- * A change has another count or sum of ids in every order of commits. Another server may have another past. While the
- * connections of an acquirer are closed for a move, what is served here depends on the time.
+ * A change has another count or sum of ids in every order of commits. Another server may have another past. While an
+ * acquirer is moved, replication writes its rows without notes, and what is served here depends on the time.
  */
 const NOTES = `select concat(count(*), ' ', sum(id), ' ', pg_postmaster_start_time()) as noted,
-  exists (select from acquirer_cells where state = 'closing') as "isMoving" from settings_changes`;
+  exists (select from acquirer_cells where state not in ('serving', 'gone')) as "isMoving" from settings_changes`;
 
 const BLOCKED_ACQUIRERS = 'select id from acquirers where is_blocked';
 const INTEGRATORS = `select i.acquirer_id as "acquirerId", i.id, i.is_blocked or a.is_blocked as "isBlocked"
