@@ -34,7 +34,7 @@ test('sign-on is one exchange with its own STAN, and succeeds if the switch acce
     { mti: '0800', networkCode: '001', stan: '000100' },
     { mti: '0800', networkCode: '001', stan: '000101' },
   ]);
-  expect(await protocol.signOn!(responding('91').line)).toBe(false);
+  expect(await protocol.signOn!(responding('91').line)).toBe('91');
 });
 
 test('a switch without sign-on is neither signed on nor off, but gets echoes', () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import tls from 'node:tls';
@@ -81,7 +81,8 @@ test('a certificate without its key changes nothing, until the key follows', asy
 
 test('a file that leads out of the folder of the acquirer is not read later either', async () => {
   mkdirSync(join(root, '2'));
-  renameSync(join(folder, 'key.pem'), join(root, '2', 'key.pem'));
+  writeFileSync(join(root, '2', 'key.pem'), first.key);
+  rmSync(join(folder, 'key.pem'));
   symlinkSync(join(root, '2', 'key.pem'), join(folder, 'key.pem'));
   await eventually(() => expect(lines).toEqual([expect.stringContaining('previous files remain in use')]));
   expect(replaced).toBe(0);
