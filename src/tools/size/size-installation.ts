@@ -14,7 +14,7 @@ export interface SizeOptions {
 }
 
 /** Measured on 2 virtual cores that other parts shared, at half load, with two processes (2026-11-26). */
-export const COST_OF_A_TAP = {
+const COST_OF_A_TAP = {
   gatewayMicros: 1_700,
   postgresMicros: 920,
   walBytes: 8_000,
@@ -24,10 +24,10 @@ export const COST_OF_A_TAP = {
   transactionBytes: 3_339,
   trailBytes: 777,
   messageBytes: 914,
-  webhookBytes: 1_500,
+  webhookBytes: 1_630,
 } as const;
 
-/** Of a merchant with its terminals, users and devices, with their indexes. */
+/** Of a merchant with users and devices, with the indexes. */
 const MERCHANT_BYTES = 2_000;
 const TERMINAL_BYTES = 300;
 
@@ -48,7 +48,7 @@ const GIB = 2 ** 30;
 const MIN_MEMORY_BYTES = 4 * GIB;
 /** Rows of the last hours are read again: repeats, responses, webhooks, the lists of today. */
 const HOT_DAYS = 0.25;
-/** Checkpoints should be caused by their timeout of 15 minutes, not by the amount of log. */
+/** Checkpoints should begin after the timeout of 15 minutes, not because of the amount of log. */
 const CHECKPOINT_SECONDS = 900;
 
 export interface Size {
