@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { invalidValues, StartError } from '../basics/errors.ts';
 import { withSecretFiles } from '../observe/secret-files.ts';
 import { readConfig } from '../start/config.ts';
-import { prepareDatabase } from '../start/open-stores.ts';
+import { connectDatabase, prepareDatabase } from '../start/open-stores.ts';
 import { startEmbeddedPostgres } from '../store/postgres/embedded-postgres.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { AcquirerSettings, type Page } from '../store/settings/acquirer-settings.ts';
@@ -24,6 +24,19 @@ export async function onDatabase<Result>(act: (database: Database) => Promise<Re
     return await act(prepared.database);
   } finally {
     await prepared.stop();
+  }
+}
+
+/**
+ * Runs a command that reads, or asks running processes, on the database as it is: it is used in an incident, in which a
+ * newer command must not change the schema.
+ */
+export async function onPresentDatabase<Result>(act: (database: Database) => Promise<Result>): Promise<Result> {
+  const connected = await connectDatabase(readConfig(process.env));
+  try {
+    return await act(connected.database);
+  } finally {
+    await connected.stop();
   }
 }
 

@@ -59,7 +59,7 @@ export const COMMANDS: Sections = {
     },
     transaction: {
       description: 'show a transaction by id, reference or correlation id',
-      load: () => import('./transaction/transaction.ts'),
+      load: () => import('./transaction.ts'),
     },
     restored: {
       description: 'state that the database was restored; show and release what is held since',

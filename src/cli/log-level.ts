@@ -3,7 +3,7 @@ import { StartError } from '../basics/errors.ts';
 import { askProcess, readReportedFigures } from '../console/store/stored-figures.ts';
 import type { ProcessCommand, ProcessFigures } from '../observe/figures.ts';
 import { LOG_LEVELS, type LogLevel } from '../observe/log.ts';
-import { onDatabase } from './administration.ts';
+import { onPresentDatabase } from './administration.ts';
 import { text } from './output.ts';
 
 export const USAGE = `usage: tapwire log-level LEVEL [--minutes 10]        change what the running processes log, for a while
@@ -23,7 +23,7 @@ export async function run(args: string[]): Promise<number> {
   if (!(Number.isInteger(minutes) && minutes >= 1 && minutes <= MAX_MINUTES))
     throw new StartError('BAD_CONFIG', `--minutes: 1 to ${MAX_MINUTES}`);
   const command: ProcessCommand = { do: 'log', level: level as LogLevel, minutes };
-  const asked = await onDatabase(async (database) => {
+  const asked = await onPresentDatabase(async (database) => {
     const running = await readReportedFigures<ProcessFigures>(database);
     const isAsked = await Promise.all(running.map(({ id }) => askProcess(database, id, command)));
     return running.filter((_, at) => isAsked[at]).map(({ figures }) => figures);

@@ -4,7 +4,7 @@ import { readReportedFigures } from '../../console/store/stored-figures.ts';
 import { createBacklogReader } from '../../observe/backlog.ts';
 import type { ProcessFigures } from '../../observe/figures.ts';
 import { findProcessorFaults } from '../../store/switches/processor-reports.ts';
-import { onDatabase } from '../administration.ts';
+import { onPresentDatabase } from '../administration.ts';
 import { flag, idOf, listOf, onlyOne, text } from '../output.ts';
 
 interface StoredSettings {
@@ -35,7 +35,7 @@ export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
   const acquirerId = idOf(values.acquirer, '--acquirer');
   const id = idOf(onlyOne(positionals, 'PROCESSOR'), 'PROCESSOR');
-  const shown = await onDatabase(async (database) => {
+  const shown = await onPresentDatabase(async (database) => {
     const { rows } = await database.query<StoredSettings>(
       'select type, name, config, removed_at as "removedAt" from processors where acquirer_id = $1 and id = $2',
       [acquirerId, id],

@@ -1,13 +1,22 @@
 import { parseArgs } from 'node:util';
-import type { MessageRow } from '../../codecs/iso8583/describe.ts';
-import { type ShownExchange, type TransactionStory, tellTransaction } from '../../console/transaction-story.ts';
-import type { TransactionKey } from '../../payments/model/transaction.ts';
-import type { Database } from '../../store/postgres/open-database.ts';
-import { findEvents, findOwned } from '../../store/transactions/find-transactions.ts';
-import { PostgresEventReader } from '../../store/webhooks/webhook-events.ts';
-import { onDatabase } from '../administration.ts';
-import { flag, idOf, listOf, onlyOne, text } from '../output.ts';
-import { installedTypes } from '../plug-ins.ts';
+import type { MessageRow } from '../codecs/iso8583/describe.ts';
+import { type ShownExchange, type TransactionStory, tellTransaction } from '../console/transaction-story.ts';
+import type { TransactionKey } from '../payments/model/transaction.ts';
+import type { Database } from '../store/postgres/open-database.ts';
+import { findEvents, findOwned } from '../store/transactions/find-transactions.ts';
+import { PostgresEventReader } from '../store/webhooks/webhook-events.ts';
+import { onPresentDatabase } from './administration.ts';
+import { type Commands, command } from './commands.ts';
+import { flag, idOf, listOf, onlyOne, text } from './output.ts';
+import { installedTypes } from './plug-ins.ts';
+
+/** `tapwire transaction ...`: what the database knows about one transaction. */
+export const commands: Commands = {
+  show: command(
+    'ID|REFERENCE|CORRELATION [--acquirer ID] [--json]: show a transaction, its history, messages and webhooks, without card data',
+    show,
+  ),
+};
 
 /** A reference can be used by several merchants; more than a person compares are not listed. */
 const MAX_FOUND = 20;
@@ -22,12 +31,12 @@ interface Found extends TransactionKey {
 }
 
 /** `tapwire transaction show`: one transaction as the console shows it. Several are listed. Exit code 1 if none is found. */
-export async function run(args: string[]): Promise<number> {
+async function show(args: string[]): Promise<number> {
   const options = { acquirer: text, json: flag };
   const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
   const term = String(onlyOne(positionals, 'ID, REFERENCE or CORRELATION'));
   const acquirerId = values.acquirer === undefined ? null : idOf(values.acquirer, '--acquirer');
-  return onDatabase(async (database) => {
+  return onPresentDatabase(async (database) => {
     const found = await findNamed(database, term, acquirerId);
     const [first, ...others] = found;
     if (first === undefined) {
