@@ -49,6 +49,11 @@ class FreshKeys {
     return { id, tokenKey, sealed: sealed.toString('base64url') };
   }
 
+  async of(purpose: KeyPurpose): Promise<Entry[]> {
+    if (purpose === 'card-data') return this.cardData();
+    return [purpose === 'token-signing' ? await this.signing() : await this.secret(SECRETS[purpose].name)];
+  }
+
   async signing(): Promise<SigningEntry> {
     const kid = freshId('token');
     return this.#token
@@ -135,12 +140,14 @@ export async function rotateKeys(
   return changeFile(path, 'the key file', async (text) => {
     const fresh = new FreshKeys(token);
     const before = parseKeyRingFile(text, path);
+    const retireAt = new Date(nowMs + retireAfterMs).toISOString();
+    const made = step === 'activate' ? [] : await fresh.of(purpose);
     const { file, ...rotated } =
       step === 'prepare'
-        ? await withPreparedKeys(before, fresh, purpose)
+        ? withPreparedKeys(before, purpose, made)
         : step === 'activate'
-          ? withActivatedKeys(before, path, purpose, nowMs, nowMs + retireAfterMs)
-          : await withFreshKeys(before, fresh, purpose, nowMs, nowMs + retireAfterMs);
+          ? withActivatedKeys(before, purpose, { path, nowMs, retireAt })
+          : withFirstKeys(before, purpose, made, { nowMs, retireAt });
     if (!keyRingFile.safeParse(file).success) {
       throw new StartError(
         'BAD_CONFIG',
@@ -151,27 +158,6 @@ export async function rotateKeys(
   });
 }
 
-async function withFreshKeys(
-  before: KeyRingFile,
-  keys: FreshKeys,
-  purpose: KeyPurpose,
-  nowMs: number,
-  retireAtMs: number,
-): Promise<RotatedFile> {
-  if (purpose === 'card-data')
-    return withFreshCardDataKeys(before, await keys.cardData(), nowMs, new Date(retireAtMs).toISOString());
-  const none = { retireAt: undefined, dropped: [] };
-  if (purpose === 'token-signing') {
-    const fresh = await keys.signing();
-    const kept = before.tokenSigning.map(({ kid }) => kid);
-    return { file: { ...before, tokenSigning: [fresh, ...before.tokenSigning] }, added: [fresh.kid], kept, ...none };
-  }
-  const { list, name } = SECRETS[purpose];
-  const fresh = await keys.secret(name);
-  const kept = before[list].map(({ id }) => id);
-  return { file: { ...before, [list]: [fresh, ...before[list]] }, added: [fresh.id], kept, ...none };
-}
-
 type Entry = KeyRingFile[keyof KeyRingFile][number];
 
 const listOf = (purpose: KeyPurpose): keyof KeyRingFile =>
@@ -179,36 +165,42 @@ const listOf = (purpose: KeyPurpose): keyof KeyRingFile =>
 const idOf = (entry: Entry) => ('kid' in entry ? entry.kid : entry.id);
 const NO_END = { retireAt: undefined, dropped: [] };
 
-async function withPreparedKeys(before: KeyRingFile, keys: FreshKeys, purpose: KeyPurpose): Promise<RotatedFile> {
-  const fresh: Entry[] =
-    purpose === 'card-data'
-      ? await keys.cardData()
-      : [purpose === 'token-signing' ? await keys.signing() : await keys.secret(SECRETS[purpose].name)];
+function withPreparedKeys(before: KeyRingFile, purpose: KeyPurpose, fresh: readonly Entry[]): RotatedFile {
   const list = listOf(purpose);
   const present: readonly Entry[] = before[list];
-  const prepared = fresh.map((entry) => ({ ...entry, isPrepared: true }) as const);
-  const file = { ...before, [list]: [...present, ...prepared] };
+  const file = { ...before, [list]: [...present, ...fresh.map((entry) => ({ ...entry, isPrepared: true }))] };
   return { file, added: fresh.map(idOf), kept: present.map(idOf), ...NO_END };
 }
 
 /** @throws StartError BAD_CONFIG if no key of this purpose is prepared */
 function withActivatedKeys(
   before: KeyRingFile,
-  path: string,
   purpose: KeyPurpose,
-  nowMs: number,
-  retireAtMs: number,
+  { path, ...times }: RotationTimes & { readonly path: string },
 ): RotatedFile {
   const list = listOf(purpose);
   const entries: readonly Entry[] = before[list];
   const fresh = entries.filter(({ isPrepared }) => isPrepared).map(({ isPrepared: _, ...entry }) => entry as Entry);
-  const present = entries.filter(({ isPrepared }) => !isPrepared);
   if (fresh.length === 0)
     throw new StartError('BAD_CONFIG', `the key file ${path} has no prepared ${purpose} key: use --prepare first`);
-  if (purpose === 'card-data') {
-    const without = { ...before, cardData: present as CardDataEntry[] };
-    return withFreshCardDataKeys(without, fresh as CardDataEntry[], nowMs, new Date(retireAtMs).toISOString());
-  }
+  const others = { ...before, [list]: entries.filter(({ isPrepared }) => !isPrepared) };
+  return withFirstKeys(others, purpose, fresh, times);
+}
+
+interface RotationTimes {
+  readonly nowMs: number;
+  readonly retireAt: string;
+}
+
+function withFirstKeys(
+  before: KeyRingFile,
+  purpose: KeyPurpose,
+  fresh: readonly Entry[],
+  { nowMs, retireAt }: RotationTimes,
+): RotatedFile {
+  if (purpose === 'card-data') return withFreshCardDataKeys(before, fresh as CardDataEntry[], nowMs, retireAt);
+  const list = listOf(purpose);
+  const present: readonly Entry[] = before[list];
   return {
     file: { ...before, [list]: [...fresh, ...present] },
     added: fresh.map(idOf),

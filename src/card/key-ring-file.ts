@@ -36,7 +36,7 @@ const p256PublicJwk = p256PrivateJwk.omit({ d: true });
 
 /** When a previous key stops opening; undefined for the current one. */
 const retireAt = z.iso.datetime().optional();
-/** The key opens and verifies what others make with it, and makes nothing yet: not every host may have it. */
+/** The key opens and verifies what others make with it, and makes nothing yet, because some hosts may not have it. */
 const isPrepared = z.literal(true).optional();
 const cardDataKey = z.union([
   z.strictObject({

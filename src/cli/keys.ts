@@ -38,7 +38,7 @@ async function list(args: string[]): Promise<number> {
       purpose,
       id: 'kid' in entry ? entry.kid : entry.id,
       where: 'tokenKey' in entry ? `token ${entry.tokenKey}` : 'file',
-      state: stateOf(entry, at),
+      state: stateOf(entry, purpose === 'cardData' ? 0 : at), // card data has a current key for each curve
     })),
   );
   printList(keys, KEYS, values.json);
@@ -82,7 +82,7 @@ async function rotate(args: string[]): Promise<number> {
   const { added, kept, retireAt, dropped } = await withToken(config, values.token, (token) =>
     rotateKeys(keyRingPath(config), values.purpose as KeyPurpose, { ...times, token, step }),
   );
-  console.log(`${isPreparing ? 'prepared' : 'current'}: ${added.join(', ')}`);
+  console.log(`${isPreparing ? 'added:  ' : 'current:'} ${added.join(', ')}${isPreparing ? ', prepared' : ''}`);
   console.log(
     `kept:    ${kept.join(', ')}${retireAt === undefined ? '' : `, to open until ${retireAt} at the latest`}`,
   );
