@@ -102,3 +102,15 @@ test('tables are compared only after a change, which is seen in every order of c
     await directory.close();
   }
 });
+
+test('a change without a note is seen when the tables are compared anyway', async () => {
+  const directory = await PostgresDirectory.open(database, EVERY_MS, 5 * EVERY_MS);
+  const silent = await database.connect();
+  try {
+    await silent.query(`set session_replication_role = replica; update merchants set name = 'silent'`);
+    await eventually(() => expect(directory.merchant(1, '1001')?.name).toBe('silent'));
+  } finally {
+    silent.release(true);
+    await directory.close();
+  }
+});
