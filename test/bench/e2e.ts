@@ -12,10 +12,11 @@ import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts'
 import { type Config, readConfig } from '../../src/start/config.ts';
 import { type PreparedDatabase, prepareDatabase } from '../../src/start/open-stores.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
+import { freePort } from '../support/free-port.ts';
 import { seedInstallation, type TapSource, tapSource } from './e2e-taps.ts';
 import { prepareHsm } from './hsm-parts.ts';
 import { checked, type LoadResult, percentile, saturate, sustain } from './http-load.ts';
-import { freePort, startProcess, untilReady } from './parts.ts';
+import { startProcess, untilReady } from './parts.ts';
 import type { BenchOptions } from './run.ts';
 import { costPerTap, preloadStatementCounter, readUsage, startStatementCounter, type TapCost } from './tap-cost.ts';
 import { endTurn, takeTurn } from './turns.ts';

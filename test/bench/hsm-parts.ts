@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SwitchConfig } from '../../src/kits/processor-kit/processor.ts';
 import { demoKeysOf } from '../../src/tools/simulator/demo-hsm.ts';
-import { freePort } from './parts.ts';
+import { freePort } from '../support/free-port.ts';
 
 const LATENCY = '1ms';
 

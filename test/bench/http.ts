@@ -7,9 +7,10 @@ import { availableParallelism, cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../src/start/config.ts';
 import { prepareDatabase } from '../../src/start/open-stores.ts';
+import { freePort } from '../support/free-port.ts';
 import { checked, percentile, saturate, sustain } from './http-load.ts';
 import { httpRoutes } from './http-routes.ts';
-import { freePort, startProcess } from './parts.ts';
+import { startProcess } from './parts.ts';
 import type { BenchOptions } from './run.ts';
 import { DEFAULT_ROWS, seedOnce } from './seed.ts';
 

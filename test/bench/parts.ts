@@ -1,7 +1,6 @@
 /** The parts of a benchmark: processes on free ports, each ended with the benchmark. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 
 /** Starts a part in its own process; returns its id and the first line of its output that contains `says`. */
@@ -36,13 +35,4 @@ export async function untilReady(port: number): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   throw new Error('The gateway did not become ready');
-}
-
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }

@@ -7,8 +7,8 @@ import { JobTable } from '../../src/jobs/job-table.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/store/postgres/embedded-postgres.ts';
 import { migrate } from '../../src/store/postgres/migrate.ts';
 import { type Database, openDatabase } from '../../src/store/postgres/open-database.ts';
-import { freePort } from '../bench/parts.ts';
 import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
 import { untilSignedOn } from '../support/installation.ts';
 
 const TAPWIRE = fileURLToPath(new URL('../../src/cli/tapwire.ts', import.meta.url));

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../bench/parts.ts';
 import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
 
 const CONFIG = fileURLToPath(new URL('../../deploy/haproxy/haproxy.cfg', import.meta.url));
 

@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import type { PoolOptions } from '../../src/switching/connection/pool-types.ts';
+import { freePort } from '../support/free-port.ts';
 import { ask, connect, echoes, eventThat, isSilent, type Note, notes, ToySwitch, WatchedPool } from './toy-switch.ts';
 
 describe('a connection that is refused', () => {
   test('is opened again after a backoff that doubles', async () => {
     const toy = new ToySwitch();
-    const address = await toy.listen();
+    const address = await toy.listen(await freePort());
     await toy.stop();
     const watched = new WatchedPool({ addresses: [address], random: () => 1 });
     for (const [attempt, delayMs] of [200, 400, 800].entries()) {
@@ -23,7 +24,7 @@ describe('a connection that is refused', () => {
 
   test('becomes ready when the switch is available again', async () => {
     const toy = new ToySwitch();
-    const { port } = await toy.listen();
+    const { port } = await toy.listen(await freePort());
     await toy.stop();
     const watched = new WatchedPool({ addresses: [{ host: '127.0.0.1', port }] });
     await watched.untilState('down');

@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { migrate } from '../../src/store/postgres/migrate.ts';
 import { openDatabase } from '../../src/store/postgres/open-database.ts';
-import { freePort } from '../bench/parts.ts';
 import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
 import { TEST_SWITCH_ACCESS, untilSignedOn } from '../support/installation.ts';
 import { type Merchants, TwoSwitches } from '../support/two-switches.ts';
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import tls from 'node:tls';
@@ -12,6 +12,7 @@ import { findProcessorFaults } from '../../src/store/switches/processor-reports.
 import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
 import { createIdentity } from '../connection/certificates.ts';
 import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
 import { type Installation, type InstallationOptions, startInstallation } from '../support/installation.ts';
 import { outcomeOf } from '../support/responses.ts';
 import { ScriptedSwitch, type ScriptedSwitchOptions } from '../support/scripted-switch.ts';
@@ -55,14 +56,6 @@ async function install({ role = 'all', ...options }: InstallationOptions): Promi
     await installation.database.query(`delete from ${table} where acquirer_id = 2`);
   if (role !== 'none') await installation.startGateway({ TAPWIRE_ROLE: role });
   return installation;
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }
 
 async function expectApproved(installation: Installation): Promise<void> {

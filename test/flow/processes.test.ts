@@ -1,6 +1,7 @@
 import { connect, createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
@@ -82,14 +83,6 @@ test('the start ends with exit code 1 because the port is in use', async () => {
 /** Two acquirers would compete for the sessions of their switch. */
 async function keepFirstAcquirer({ database }: Installation): Promise<void> {
   for (const table of ['routes', 'processors']) await database.query(`delete from ${table} where acquirer_id = 2`);
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => probe.once('listening', resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }
 
 async function readinessOf(url: string): Promise<unknown> {

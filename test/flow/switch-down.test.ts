@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { TransactionView } from '../../schemas/transaction.ts';
 import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { Relay } from '../support/relay.ts';
@@ -32,15 +31,6 @@ afterAll(async () => {
   await installation.stop();
   await relay?.close();
 });
-
-/** A port without a listener. */
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => probe.once('listening', resolve));
-  const { port: free } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return free;
-}
 
 const phone = () => installation.phone('coffee', 'the same device');
 const merchantReference = randomUUID();

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
-import { freePort } from '../bench/parts.ts';
 import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { outcomeOf } from '../support/responses.ts';
 import { storedTransaction } from '../support/transactions.ts';

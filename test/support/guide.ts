@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -11,16 +10,6 @@ export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 export function commandsOf(guide: string): string {
   const text = readFileSync(join(REPOSITORY, guide), 'utf8');
   return [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block).join('\n');
-}
-
-/** A free port of this machine. */
-export async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return String(port);
 }
 
 /**

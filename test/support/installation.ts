@@ -21,6 +21,7 @@ import type { LedgerEntry } from '../../src/tools/simulator/ledger.ts';
 import { type Simulator, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { documentedFetch } from './documented.ts';
 import { eventually } from './eventually.ts';
+import { freePort } from './free-port.ts';
 import { type LogLine, logTo } from './log-lines.ts';
 import { outcomeOf } from './responses.ts';
 import { type MerchantName, saveTenants, type Tenants } from './tenants.ts';
@@ -146,7 +147,7 @@ export class Installation {
       ...differences,
       profile: { deadlineMs: DEADLINE_MS, overtakingGuardSeconds: GUARD_SECONDS, ...profile },
     };
-    const processors = [{ processor, config: dialect, port: 0 }];
+    const processors = [{ processor, config: dialect, port: await freePort() }];
     const simulator = await startSimulator({
       processors,
       timeScale,

@@ -4,6 +4,7 @@ import { FrameReader } from '../../src/codecs/iso8583/network/frame-reader.ts';
 import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import type { MessageCodec, Processor } from '../../src/kits/processor-kit/processor.ts';
+import { freePort } from './free-port.ts';
 
 /** Called for a request before the switch receives it; the relay passes it on when the result resolves. */
 export type OnRequest = (request: IsoMessage) => Promise<void> | void;
@@ -27,9 +28,10 @@ export class Relay {
   }
 
   /** Listens on `port`; default: a free port. */
-  static async open(targetPort: number, port = 0): Promise<Relay> {
+  static async open(targetPort: number, port?: number): Promise<Relay> {
     const relay = new Relay((await loadProcessors()).get('type-1')!, targetPort);
-    await new Promise<void>((resolve) => relay.#server.listen(port, '127.0.0.1', resolve));
+    const chosen = port ?? (await freePort());
+    await new Promise<void>((resolve) => relay.#server.listen(chosen, '127.0.0.1', resolve));
     return relay;
   }
 

@@ -13,6 +13,7 @@ import type {
 } from '../../src/kits/processor-kit/processor.ts';
 import { eventually } from './eventually.ts';
 import { frameOf } from './frame-of.ts';
+import { freePort } from './free-port.ts';
 
 /** A connection to the switch, in order of acceptance. */
 export interface ScriptedLine {
@@ -73,7 +74,7 @@ export class ScriptedSwitch {
 
   static async open(options: ScriptedSwitchOptions = {}): Promise<ScriptedSwitch> {
     const scripted = new ScriptedSwitch(options.processor ?? (await loadProcessors()).get('type-1')!, options);
-    await new Promise<void>((resolve) => scripted.#server.listen(0, '127.0.0.1', resolve));
+    await scripted.listenAgain(await freePort());
     return scripted;
   }
 

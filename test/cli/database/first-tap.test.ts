@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { commandsOf, freePort, runCommands } from '../../support/guide.ts';
+import { freePort } from '../../support/free-port.ts';
+import { commandsOf, runCommands } from '../../support/guide.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 /** Enough for a very busy machine. */
@@ -23,7 +24,7 @@ test('the guide leads from an empty database to an approved tap with a new issue
   timeout: WITHIN_MS,
   retry: 0,
 }, async () => {
-  const ports = { PORT: await freePort(), SWITCH_PORT: await freePort() };
+  const ports = { PORT: String(await freePort()), SWITCH_PORT: String(await freePort()) };
   const settings = { DATABASE_URL: testDatabase.url, TAPWIRE_DATA: folder, DATABASE_CONNECTIONS: '5', ...ports };
   const { exitCode, stdout, stderr } = await runCommands(commandsOf('src/cli/README.md'), settings, WITHIN_MS);
   expect(stdout, stderr).toMatch(/^Approved {2}ZAR 10\.00 .* code 00 /m);

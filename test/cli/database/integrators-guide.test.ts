@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
-import { commandsOf, freePort, REPOSITORY, runCommands } from '../../support/guide.ts';
+import { freePort } from '../../support/free-port.ts';
+import { commandsOf, REPOSITORY, runCommands } from '../../support/guide.ts';
 import { TapwireProcess } from '../../support/tapwire-process.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
@@ -39,7 +40,7 @@ test('an integrator who follows the guide has a paid order, a repeated refund an
   symlinkSync(join(REPOSITORY, 'node_modules'), join(folder, 'node_modules'));
   const { exitCode, stdout, stderr } = await runCommands(
     commandsOf('schemas/INTEGRATORS.md'),
-    { ...settings, SHOP: folder, RECEIVER_PORT: await freePort() },
+    { ...settings, SHOP: folder, RECEIVER_PORT: String(await freePort()) },
     GUIDE_WITHIN_MS,
   );
   expect(exitCode, stdout + stderr).toBe(0);

@@ -1,5 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { createPublicKey, createVerify, diffieHellman, generateKeyPairSync, hash, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HsmUnavailable, TokenError } from '../../../src/basics/errors.ts';
@@ -36,7 +39,10 @@ describe('a token that hangs', () => {
 
   test('does not keep a process from its end', () => {
     const program = fileURLToPath(new URL('./blocked-process.ts', import.meta.url));
-    const { stdout, stderr, signal } = spawnSync(process.execPath, [program], { encoding: 'utf8', timeout: 240_000 });
+    const folder = mkdtempSync(join(tmpdir(), 'tapwire-token-'));
+    const command = [program, join(folder, 'blocked')];
+    const { stdout, stderr, signal } = spawnSync(process.execPath, command, { encoding: 'utf8', timeout: 240_000 });
+    rmSync(folder, { recursive: true });
     expect({ stdout, signal }).toEqual({ stdout: 'TIMEOUT\n', signal: 'SIGKILL' });
     expect(stderr).toContain('hangs');
   });

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
+import { freePort } from '../../support/free-port.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { Relay } from '../../support/relay.ts';
 import { outcomeOf } from '../../support/responses.ts';
@@ -30,15 +29,6 @@ afterAll(async () => {
   await relay?.close();
   await receiver.close();
 });
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port: free } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return free;
-}
 
 test('a tap that reached no switch is reported, and its next attempt, of another amount, is reported after it', async () => {
   const backend = await Backend.open(installation);
