@@ -44,6 +44,11 @@ async function tap(installation: Installation, url?: string): Promise<string> {
   return outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR' })).type;
 }
 
+/** A gateway without processor time cannot store a key in time, and does not respond; the switch announces the next one. */
+async function changeKeys({ simulator }: Installation): Promise<void> {
+  await eventually(async () => expect(await simulator.changeKeys()).toBe(1));
+}
+
 describe.each(['type-1', 'type-2'] as const)('%s changes its keys', (type) => {
   test('keys change under load, with two workers: every tap is approved, with a good MAC, and nothing is reversed', async () => {
     const installation = await install(type, { config: { macKeys: MAC_KEYS, keyExchange: exchangeOf(type) } });
@@ -55,7 +60,7 @@ describe.each(['type-1', 'type-2'] as const)('%s changes its keys', (type) => {
     });
     for (let change = 1; change <= 3; change++) {
       const before = outcomes.length;
-      expect(await installation.simulator.changeKeys()).toBe(1);
+      await changeKeys(installation);
       await eventually(() => expect(outcomes.length).toBeGreaterThan(before + 6));
     }
     isOver = true;
@@ -107,7 +112,7 @@ describe('a PIN', () => {
       expect(outcomeOf(await enterPin(phone, asked, WRONG_PIN))).toMatchObject({ isoResponseCode: '55' });
       const again = await tapForPin(phone);
       expect(outcomeOf(await enterPin(phone, again, RIGHT_PIN)).type).toBe('Approved');
-      expect(await installation.simulator.changeKeys()).toBe(1);
+      await changeKeys(installation);
     }
     expect(installation.simulator.counters()[0]).toMatchObject({ refused: 0 });
   });

@@ -106,7 +106,7 @@ describe.each([
       await installation.database.query(`delete from ${table} where acquirer_id = 2`);
     }
     await installation.startGateway();
-    expect(await installation.simulator.changeKeys()).toBe(1);
+    await eventually(async () => expect(await installation.simulator.changeKeys()).toBe(1));
     const phone = installation.phone();
     expect(outcomeOf(await enterPin(phone, await tapForPin(phone), RIGHT_PIN)).type).toBe('Approved');
     for (const { type: outcome } of await tapMany()) expect(outcome).toBe('Approved');

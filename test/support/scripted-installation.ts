@@ -181,17 +181,10 @@ export class ScriptedInstallation {
     (await this.scripted.next(mti)).respond(withCode(responseCode));
   }
 
-  /** Seconds from the last event of a reversal, or from the deadline of the tap, to the job of an attempt. */
+  /** Seconds that the job of an attempt waits, from its commit on. */
   async secondsToAttempt(number: number, id: string): Promise<number> {
-    const { database } = this.installation;
-    const job = (await jobsOf(database, id)).find(({ data }) => data.reversalAttempt === number);
-    const { rows } = await database.query<{ fromMs: number }>(
-      `select (extract(epoch from coalesce(
-         (select max(at) from transaction_events where transaction_id = t.id and moves::text like '%"reversal%'),
-         deadline_at)) * 1000)::float8 as "fromMs" from transactions t where id = $1`,
-      [id],
-    );
-    return (job!.startsAtMs - rows[0]!.fromMs) / 1_000;
+    const job = (await jobsOf(this.installation.database, id)).find(({ data }) => data.reversalAttempt === number);
+    return job!.waitsSeconds;
   }
 }
 

@@ -80,6 +80,8 @@ interface AnyEntry {
 export interface LiveJob {
   readonly queue: string;
   readonly startsAtMs: number;
+  /** From when it was inserted. */
+  readonly waitsSeconds: number;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
@@ -89,7 +91,8 @@ const NAMES_IT = `(data ->> 'id' = $1::text or data -> 'taps' @> jsonb_build_arr
 /** The live jobs of one transaction, ordered by queue and start. */
 export async function jobsOf(database: Database, id: string): Promise<LiveJob[]> {
   const { rows } = await database.query<LiveJob>(
-    `select name as queue, (extract(epoch from start_after) * 1000)::float8 as "startsAtMs", data
+    `select name as queue, (extract(epoch from start_after) * 1000)::float8 as "startsAtMs",
+       extract(epoch from start_after - created_on)::float8 as "waitsSeconds", data
      from pgboss.job where state < 'completed' and ${NAMES_IT} order by name, start_after`,
     [id],
   );

@@ -18,6 +18,8 @@ const MAX_ASKED = 256;
 
 /** A response has certainly arrived if its connection stays open this long afterwards. */
 const SURE_AFTER_MS = 3_000;
+/** An acquirer that could not store a key in time does not respond to it, so that the switch goes on with the former one. */
+const AWAITED_MS = 10_000;
 /** How long a silent connection stays silent: longer than the deadlines of tests. */
 const SILENT_FOR_MS = 8_000;
 
@@ -83,7 +85,12 @@ export class SwitchConnection {
       }
       const { processor } = this.#options;
       if (processor.readRequest(request).network === 'signOff') this.#session.isSignedOn = false;
-      this.#asked.set(askedKey(request), resolve);
+      const key = askedKey(request);
+      const timer = setTimeout(() => this.#conclude(key, undefined), AWAITED_MS);
+      this.#asked.set(key, (isAccepted) => {
+        clearTimeout(timer);
+        resolve(isAccepted);
+      });
       this.#responses.write(request);
     });
   }
@@ -148,14 +155,16 @@ export class SwitchConnection {
 
   /** Ignores a response without a request. */
   #takeResponse(response: IsoMessage): void {
-    const key = askedKey(response);
-    this.#asked.get(key)?.(this.#options.processor.isNetworkAccepted(response));
+    this.#conclude(askedKey(response), this.#options.processor.isNetworkAccepted(response));
+  }
+
+  #conclude(key: string, isAccepted: boolean | undefined): void {
+    this.#asked.get(key)?.(isAccepted);
     this.#asked.delete(key);
   }
 
   #giveUpAsking(): void {
-    for (const resolve of this.#asked.values()) resolve(undefined);
-    this.#asked.clear();
+    for (const key of [...this.#asked.keys()]) this.#conclude(key, undefined);
   }
 
   /** Responds with 30 (format error) if enough was readable to build a response. */
