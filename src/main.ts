@@ -54,6 +54,8 @@ export interface StartOptions {
   readonly siblings?: Siblings | undefined;
   /** Interval at which settings in the database are followed: shorter for tests, which wait for it. */
   readonly settingsEveryMs?: number | undefined;
+  /** Interval at which a process without work looks for jobs of others: shorter for tests, which wait for it. */
+  readonly othersJobsEveryMs?: number | undefined;
 }
 
 /**
@@ -80,7 +82,7 @@ export async function startGateway(
 async function compose(
   config: Config,
   { url }: Pick<PreparedDatabase, 'url'>,
-  { log, examplesOf, siblings, settingsEveryMs }: StartOptions & { readonly log: Log },
+  { log, examplesOf, siblings, settingsEveryMs, othersJobsEveryMs }: StartOptions & { readonly log: Log },
   closers: Closers,
 ): Promise<Gateway> {
   const faults = new FaultLines(log);
@@ -97,7 +99,7 @@ async function compose(
   closers.push(() => fetcher.close());
   const common = { ...base, ...domain, database, fetcher };
   const pushes = await openPushes({ ...common, origin: () => server.listeningOrigin });
-  if (switches) await openWork({ ...common, switches, pushes });
+  if (switches) await openWork({ ...common, switches, pushes, othersJobsEveryMs });
 
   const health = new Health({ database, switches, devices });
   closers.push(() => health.stop());

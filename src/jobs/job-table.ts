@@ -19,6 +19,12 @@ const KEEP_COMPLETED_SECONDS = 3_600;
 /** A reversal may be due in 72 hours. A job that has waited for a month is obsolete. */
 const KEEP_WAITING_SECONDS = 30 * 86_400;
 
+/** An orphaned job is noticed this long after its claim has expired, which takes a quarter of a minute at least. */
+const MONITOR_SECONDS = 10;
+
+/** For pg-boss's search for jobs that wait for others, of which there are none. */
+const UNUSED_SECONDS = 3_600;
+
 /** pg-boss's monitor runs at the same time as its installation. */
 const INSTALLING_CONNECTIONS = 2;
 
@@ -67,6 +73,7 @@ export class JobTable implements JobsInCommit {
   readonly boss: PgBoss;
   readonly #database: pg.Pool;
   readonly #finishes: GroupCommit<FinishedJob, true>;
+  #onInsert: (queue: QueueName, inSeconds: number) => void = () => {};
 
   private constructor(boss: PgBoss, database: pg.Pool) {
     this.boss = boss;
@@ -84,7 +91,7 @@ export class JobTable implements JobsInCommit {
   static async open(
     database: pg.Pool,
     onError: (error: unknown) => void,
-    { monitorSeconds = 1 }: JobTableOptions = {},
+    { monitorSeconds = MONITOR_SECONDS }: JobTableOptions = {},
   ): Promise<JobTable> {
     const installing = openAlike(database, {
       maxConnections: INSTALLING_CONNECTIONS,
@@ -97,6 +104,9 @@ export class JobTable implements JobsInCommit {
       // Both are required, or the monitor's interval stays at a minute.
       monitorIntervalSeconds: monitorSeconds,
       superviseIntervalSeconds: monitorSeconds,
+      // Its warnings have no reader here, and cost as much as all else that it does. Alerts watch dead rows.
+      monitorVacuum: false,
+      flowIntervalSeconds: UNUSED_SECONDS,
     });
     boss.on('error', onError);
     const table = new JobTable(boss, database);
@@ -140,6 +150,11 @@ export class JobTable implements JobsInCommit {
     return new Set(await this.#insert(client, jobs));
   }
 
+  /** Calls back for each job that this process inserts, with the time until it is due; it may not be committed yet. */
+  followInserts(onInsert: (queue: QueueName, inSeconds: number) => void): void {
+    this.#onInsert = onInsert;
+  }
+
   /** @returns the ids of those that were inserted */
   async #insert(client: pg.ClientBase, jobs: readonly StorableJob[]): Promise<string[]> {
     const inserted: string[] = [];
@@ -153,6 +168,7 @@ export class JobTable implements JobsInCommit {
       }));
       const ids = await this.boss.insert(queue, rows, { db, returnId: true });
       inserted.push(...(ids ?? []));
+      for (const { startAfterSeconds = 0 } of requests) this.#onInsert(queue, startAfterSeconds);
     }
     return inserted;
   }

@@ -31,6 +31,8 @@ export interface PipelineOptions {
   readonly onError: (error: unknown, queue: QueueName, asked?: JobPayloads[QueueName]) => void;
   /** Called if the database did not say which queues have jobs; it is asked again. */
   readonly onUnknownDue: (error: unknown) => void;
+  /** Interval at which a process without work looks for jobs of others (`DueJobs`). */
+  readonly othersJobsEveryMs: number | undefined;
   /** Only in role `worker`: opens handovers of api processes. */
   readonly openHandover: OpenHandover | undefined;
   readonly deliverWebhook: Handler<'webhook'>;
@@ -49,7 +51,8 @@ export class Pipeline {
 
   constructor(jobs: JobTable, deps: TransactionDependencies, options: PipelineOptions) {
     this.#useCases = createUseCases(deps);
-    this.#due = new DueJobs(jobs, options.onUnknownDue);
+    this.#due = new DueJobs(jobs, options.onUnknownDue, options.othersJobsEveryMs);
+    jobs.followInserts((queue, inSeconds) => this.#due.note(queue, inSeconds));
     const { onError, around = (_queue, _asked, work) => work() } = options;
     for (const [name, handler] of Object.entries(handlersOf(deps, this.#useCases, options))) {
       const queue = name as QueueName;

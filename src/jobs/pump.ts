@@ -152,6 +152,7 @@ export class Pump<Queue extends QueueName> {
       if (free > 0) {
         this.#fetching = this.#take(free);
         taken = await this.#fetching;
+        if (taken > 0) this.#due.hadWork(this.#options.queue);
       }
     } catch (error) {
       this.#options.onError(error, this.#options.queue);

@@ -48,6 +48,7 @@ export interface JobParts {
   readonly log: Log;
   readonly report: Report;
   readonly closers: Closers;
+  readonly othersJobsEveryMs: number | undefined;
   /** Wraps each job when tracing is enabled. */
   readonly around?: AroundJob | undefined;
 }
@@ -72,6 +73,8 @@ export async function startJobs(
   const pipeline = new Pipeline(stores.jobs, deps, {
     onError: (error, queue, asked) => onJobError(error, { queue, ...namesInPayload(queue, asked) }),
     onUnknownDue: report('jobs that are due could not be looked for'),
+    // The jobs of a worker come from the api processes.
+    othersJobsEveryMs: isWorker ? 0 : parts.othersJobsEveryMs,
     openHandover: opener && readHandovers(opener),
     deliverWebhook: (payload, jobId, hand) => deliverer.deliver(payload, jobId, hand),
     around: parts.around,

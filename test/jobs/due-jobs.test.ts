@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { QueueName } from '../../schemas/jobs.ts';
 import { DueJobs } from '../../src/jobs/due-jobs.ts';
 import { failOnBug } from '../support/fail-on-bug.ts';
@@ -8,7 +8,7 @@ afterEach(() => {
 });
 
 /** A table without jobs, which records the questions and when they came. */
-function startDueJobs(onError: (error: unknown) => void = failOnBug) {
+function startDueJobs(onError: (error: unknown) => void = failOnBug, seldomMs = 0) {
   vi.useFakeTimers();
   const startedAtMs = performance.now();
   const asked: { atMs: number; queues: readonly QueueName[] }[] = [];
@@ -19,7 +19,7 @@ function startDueJobs(onError: (error: unknown) => void = failOnBug) {
       return queues.filter((queue) => table.due.includes(queue));
     },
   };
-  return { due: new DueJobs(table, onError), table, asked };
+  return { due: new DueJobs(table, onError, seldomMs), table, asked };
 }
 
 test('the first question is asked at once, for all queues', async () => {
@@ -89,6 +89,66 @@ test('a failure is reported, and the question is asked again', async () => {
   await vi.advanceTimersByTimeAsync(205);
   expect(onDue).toHaveBeenCalledTimes(1);
 });
+
+describe('a process that inserts its own jobs', () => {
+  /** The times of the questions about the queue, from now on. */
+  const timesOf = (asked: { atMs: number; queues: readonly QueueName[] }[], queue: QueueName) =>
+    asked.filter(({ queues }) => queues.includes(queue)).map(({ atMs }) => Math.round(atMs));
+
+  test('asks seldom, and once for all queues', async () => {
+    const { due, asked } = startDueJobs(failOnBug, 2_000);
+    due.watch('webhook', 200, () => {});
+    due.watch('overdue', 500, () => {});
+    due.watch('purge', 5_000, () => {});
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(asked.length).toBeLessThanOrEqual(12);
+    for (const queue of ['webhook', 'overdue'] as const)
+      expect(Math.max(...gapsOf(timesOf(asked, queue)))).toBeLessThanOrEqual(2_005);
+    expect(Math.max(...gapsOf(timesOf(asked, 'purge')))).toBeLessThanOrEqual(5_005);
+  });
+
+  test('asks at the interval of the queue from when a job of its own is due, until it is surely committed', async () => {
+    const { due, asked } = startDueJobs(failOnBug, 60_000);
+    due.watch('overdue', 500, () => {});
+    await vi.advanceTimersByTimeAsync(5);
+    due.note('overdue', 10);
+    await vi.advanceTimersByTimeAsync(8_900);
+    expect(timesOf(asked, 'overdue')).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(40_000);
+    const times = timesOf(asked, 'overdue').slice(1);
+    expect(times[0]).toBeLessThanOrEqual(10_505);
+    expect(times.at(-1)).toBeGreaterThanOrEqual(12_000);
+    expect(times.at(-1)).toBeLessThanOrEqual(15_000);
+    expect(Math.max(...gapsOf(times))).toBeLessThanOrEqual(505);
+  });
+
+  test('asks at the interval of the queue as long as it has work, and a while longer', async () => {
+    const { due, asked } = startDueJobs(failOnBug, 60_000);
+    due.watch('webhook', 200, () => {});
+    await vi.advanceTimersByTimeAsync(5);
+    due.hadWork('webhook');
+    due.watch('webhook', 200, () => {});
+    await vi.advanceTimersByTimeAsync(30_000);
+    const times = timesOf(asked, 'webhook').slice(1);
+    expect(times.length).toBeGreaterThan(40);
+    expect(times.at(-1)).toBeLessThanOrEqual(10_205);
+  });
+
+  test('finds a job of its own that is due much later without a note', async () => {
+    const { due, table } = startDueJobs(failOnBug, 2_000);
+    const onDue = vi.fn();
+    due.watch('expire-link', 1_000, onDue);
+    due.note('expire-link', 86_400);
+    await vi.advanceTimersByTimeAsync(5_000);
+    table.due = ['expire-link'];
+    await vi.advanceTimersByTimeAsync(2_005);
+    expect(onDue).toHaveBeenCalledTimes(1);
+  });
+});
+
+function gapsOf(times: readonly number[]): number[] {
+  return times.slice(1).map((atMs, n) => atMs - times[n]!);
+}
 
 test('nothing is asked after the end', async () => {
   const { due, asked } = startDueJobs();

@@ -94,6 +94,8 @@ const MONITOR_SECONDS = '60';
 
 /** A fourth of the usual interval: many tests change settings and wait until they take effect. */
 const SETTINGS_EVERY_MS = 500;
+/** Many tests bring jobs forward in the database, of which no process knows. */
+const OTHERS_JOBS_EVERY_MS = 250;
 
 /** A database with tenants, a simulated switch, and any number of gateways, all in this process, on free ports. */
 export async function startInstallation(options: InstallationOptions = {}): Promise<Installation> {
@@ -213,6 +215,7 @@ export class Installation {
     const gateway = await startGateway(config, prepared, logTo(this.logLines, config.LOG_LEVEL), {
       examplesOf: createDemoExamples,
       settingsEveryMs,
+      othersJobsEveryMs: OTHERS_JOBS_EVERY_MS,
     }).catch(async (error) => {
       await prepared.stop();
       throw error;

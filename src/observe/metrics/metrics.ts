@@ -15,6 +15,10 @@ type IntervalHistogram = ReturnType<typeof monitorEventLoopDelay>;
 
 const PREFIX = 'nodejs_eventloop_lag';
 const NANOSECONDS_PER_SECOND = 1e9;
+/** How often the delay of the loop is measured. Node's default wakes a process without work a hundred times a second. */
+const LAG_EVERY_MS = 50;
+/** prom-client measures the loop, too. Its gauges are removed, but its timer cannot be stopped. */
+const UNUSED_MS = 3_600_000;
 
 const FIGURES: readonly (readonly [name: string, help: string, read: (delays: IntervalHistogram) => number])[] = [
   ['min', 'Shortest delay of the event loop since the last scrape', (delays) => delays.min],
@@ -30,11 +34,13 @@ const FIGURES: readonly (readonly [name: string, help: string, read: (delays: In
  */
 function measureEventLoopLag(registry: Registry): void {
   for (const { name } of registry.getMetricsAsArray()) if (name.startsWith(PREFIX)) registry.removeSingleMetric(name);
-  const delays = monitorEventLoopDelay();
+  const delays = monitorEventLoopDelay({ resolution: LAG_EVERY_MS });
   delays.enable();
   const refresh = () => {
     if (delays.count === 0) return;
-    for (const { gauge, read } of figures) gauge.set(read(delays) / NANOSECONDS_PER_SECOND);
+    // What is measured includes the interval itself.
+    for (const { gauge, read } of figures)
+      gauge.set(Math.max(0, read(delays) / NANOSECONDS_PER_SECOND - LAG_EVERY_MS / 1_000));
     delays.reset();
   };
   // Metrics are read in the order of their registration: the first one sets all of them.
@@ -97,7 +103,7 @@ export class Metrics {
 
   constructor() {
     const registers = [this.registry];
-    collectDefaultMetrics({ register: this.registry });
+    collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: UNUSED_MS });
     measureEventLoopLag(this.registry);
     this.#requests = new Histogram({
       name: 'http_server_request_duration_seconds',

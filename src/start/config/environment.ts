@@ -68,7 +68,7 @@ export const environment = z.object({
     .int()
     .min(1)
     .max(60)
-    .default(1)
+    .default(10)
     .describe(
       'Seconds between searches for jobs of processes that have died. A search takes a small database about 20 ms of processor time',
     ),

@@ -5,7 +5,7 @@ import type { Handover, OtherProcesses } from '../../payments/ports/switch-ports
 /** A change of the own connections is reported at the latest after this time. */
 const LOOK_EVERY_MS = 250;
 /** Interval of reports. One without a change shows that the process lives. */
-const REPORT_EVERY_MS = 1_000;
+const REPORT_EVERY_MS = 2_000;
 
 /** Where processes report to which switches they are signed on: by name, `<acquirer> <processor>`. */
 export interface ReportedLines {

@@ -60,6 +60,9 @@ test.each([
   ['update users set last_login_at = now()', false],
   [`insert into blocked_devices (acquirer_id, device_installation_id) values (1, 'd')`, true],
   ['delete from blocked_devices', true],
+  [`insert into lost_window (lost_from, lost_until, cause) select now(), now(), 'replaced' where false`, false],
+  [`insert into lost_window (lost_from, lost_until, cause) values (now(), now(), 'replaced')`, true],
+  ['delete from lost_window', true],
 ])('a statement is noted only if it changes a setting: %s, %s', async (statement, noted) => {
   expect(await isNoted(statement)).toBe(noted);
 });

@@ -1208,7 +1208,7 @@ declare
   followed text;
 begin
   foreach followed in array array['acquirers', 'integrators', 'merchants', 'terminals', 'terminal_profiles', 'issuer_keys',
-    'attesters', 'blocked_devices', 'processors', 'routes', 'lost_window', 'lost_window_releases', 'acquirer_cells'] loop
+    'attesters', 'blocked_devices', 'processors', 'routes', 'lost_window_releases', 'acquirer_cells'] loop
     execute format('create trigger %I after insert or update or delete or truncate on %I
       for each statement execute function note_settings_change()', followed || '_noted', followed);
   end loop;
@@ -1217,6 +1217,9 @@ $$;
 create trigger users_noted
   after insert or delete or truncate or update of integrator_id, merchant_id, username, is_blocked, permissions on users
   for each statement execute function note_settings_change();
+-- Every process writes to it every few seconds, nearly always without a row.
+create trigger lost_window_noted after insert or update or delete on lost_window
+  for each row execute function note_settings_change();
 create trigger webhook_endpoints_noted after insert or delete or truncate on webhook_endpoints
   for each statement execute function note_settings_change();
 
