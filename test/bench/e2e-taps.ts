@@ -1,3 +1,4 @@
+import type { CardDataPublicKey } from '../../schemas/card-data.ts';
 import { createClient } from '../../schemas/client.ts';
 import type { Processor, SwitchConfig } from '../../src/kits/processor-kit/processor.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
@@ -23,7 +24,7 @@ const FIRST_MERCHANT = 90_001;
 const ECHO_BODY_BYTES = 1_024;
 
 export interface Seeded {
-  readonly issuer: Profile['issuer'];
+  readonly issuer: ReturnType<typeof createBenchIssuer>;
   readonly merchants: readonly Profile['merchant'][];
 }
 
@@ -74,16 +75,21 @@ export interface TapSource {
   readonly nextEcho: () => Buffer;
 }
 
-/** The phones of a load test, each with a token and an ephemeral key; a new blob and reference for each tap. */
+/**
+ * The phones of a load test, each with a token and an ephemeral key; a new blob and reference for each tap.
+ *
+ * @param cardDataKey to which they seal; default: that of the gateway at `port`
+ */
 export async function tapSource(
   { issuer, merchants }: Seeded,
   port: number,
   scenario: 'approve' | 'entered-pin' = 'approve',
+  cardDataKey?: CardDataPublicKey,
 ): Promise<TapSource> {
   const url = new URL(`http://127.0.0.1:${port}`);
-  const [cardDataKey] = (await createClient({ baseUrl: url.href }).getCardDataKeys()).keys;
+  const recipient = cardDataKey ?? (await createClient({ baseUrl: url.href }).getCardDataKeys()).keys[0]!;
   const phones = LOAD_MERCHANTS * PHONES_PER_MERCHANT;
-  const fleet = await Fleet.create({ issuer, merchants, cardDataKey: cardDataKey!, phones, seconds: TOKEN_SECONDS });
+  const fleet = await Fleet.create({ issuer, merchants, cardDataKey: recipient, phones, seconds: TOKEN_SECONDS });
   const requests = new RequestWriter(url, false);
   const clients = { fleet, requests, backend: undefined };
   const { call } = findScenario(scenario)!;

@@ -13,7 +13,7 @@ import { type Config, readConfig } from '../../src/start/config.ts';
 import { type PreparedDatabase, prepareDatabase } from '../../src/start/open-stores.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import { freePort } from '../support/free-port.ts';
-import { seedInstallation, type TapSource, tapSource } from './e2e-taps.ts';
+import { type Seeded, seedInstallation, type TapSource, tapSource } from './e2e-taps.ts';
 import { prepareHsm } from './hsm-parts.ts';
 import { checked, type LoadResult, percentile, saturate, sustain } from './http-load.ts';
 import { startProcess, untilReady } from './parts.ts';
@@ -26,8 +26,8 @@ export const CONNECTIONS = 256;
 const SECONDS = 6;
 const ROUNDS = 3;
 /** V8 compiles hot functions on other threads for so long; in the first seconds this takes a fifth of the gateway's time. */
-const WARM_UP_SECONDS = 20;
-const SOLO_TAPS = 200;
+export const WARM_UP_SECONDS = 20;
+export const SOLO_TAPS = 200;
 /** Many times the interval at which records that no request waits for are written. */
 const SETTLE_MS = 500;
 /** More than any round can use: an exhausted source would end the round early, which the benchmark reports. */
@@ -73,6 +73,9 @@ export interface Parts {
   readonly ledgerUrl: string;
   /** Receives the webhooks of all taps of the first acquirer. */
   readonly webhooks: WebhookSink | undefined;
+  /** The tenants of the first acquirer. */
+  readonly seeded: Seeded;
+  readonly switchPort: number;
 }
 
 export interface PartsOptions {
@@ -134,11 +137,14 @@ export async function startParts(
     ...(webhooks && { receiver: webhooks.pid }),
   };
   const ledgerUrl = simulator.line.replace(/^.*ledger: /, '');
-  return { database: prepared.database, gatewayPort, gateways, echoPort, taps, otherTaps, pids, ledgerUrl, webhooks };
+  return {
+    ...{ database: prepared.database, gatewayPort, gateways, echoPort, taps, otherTaps, pids, ledgerUrl, webhooks },
+    ...{ seeded, switchPort },
+  };
 }
 
 /** A database that counts its statements, which requires a restart of the server. */
-async function prepareCountingDatabase(config: Config): Promise<PreparedDatabase> {
+export async function prepareCountingDatabase(config: Config): Promise<PreparedDatabase> {
   const first = await prepareDatabase(config);
   await preloadStatementCounter(first.database);
   await first.stop();
@@ -176,7 +182,7 @@ interface Figures {
 }
 
 /** Between an outcome and the arrival of its webhook. */
-interface WebhookFigures {
+export interface WebhookFigures {
   readonly p50Ms: number;
   readonly p99Ms: number;
   /** Share of the webhooks that had arrived when the last tap of the load received a response. */
@@ -184,7 +190,7 @@ interface WebhookFigures {
   readonly repeated: number;
 }
 
-interface MeasuredLoad extends LoadResult {
+export interface MeasuredLoad extends LoadResult {
   readonly cost: TapCost;
   readonly webhooks: WebhookFigures | undefined;
 }
@@ -194,8 +200,8 @@ interface MeasuredLoad extends LoadResult {
  *
  * @throws if a webhook is missing
  */
-async function measureLoad(
-  { database, pids, webhooks }: Parts,
+export async function measureLoad(
+  { database, pids, webhooks }: Pick<Parts, 'database' | 'pids' | 'webhooks'>,
   load: () => Promise<LoadResult>,
 ): Promise<MeasuredLoad> {
   await webhooks?.forget();
@@ -303,7 +309,7 @@ function medianOf(values: readonly number[]): number {
   return percentile(values, 0.5);
 }
 
-function medianCost(costs: readonly TapCost[]): TapCost {
+export function medianCost(costs: readonly TapCost[]): TapCost {
   const of = (read: (cost: TapCost) => number) => medianOf(costs.map(read));
   const parts = Object.keys(costs[0]!.microseconds);
   return {
@@ -318,7 +324,7 @@ function medianCost(costs: readonly TapCost[]): TapCost {
 }
 
 /** One tap at a time, alone in the system; the switch responds immediately. */
-async function solo(port: number, taps: TapSource): Promise<number> {
+export async function solo(port: number, taps: TapSource): Promise<number> {
   const latencies: number[] = [];
   for (let tap = 0; tap < SOLO_TAPS; tap++) {
     const one = [taps.next()];

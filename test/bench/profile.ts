@@ -5,29 +5,20 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Database } from '../../src/store/postgres/open-database.ts';
 import { Profiler, type Sampled } from './cpu-profile.ts';
 import { CONNECTIONS, GATEWAYS, MAX_PER_SECOND, startParts } from './e2e.ts';
 import { checked, type LoadResult, saturate, sustain } from './http-load.ts';
 import type { BenchOptions } from './run.ts';
+import { forgetStatements, labelOf, readStatements, type Statement } from './statement-cost.ts';
 import { childrenOf, costPerTap, readUsage } from './tap-cost.ts';
 
 const SECONDS = 10;
 const WARM_UP_SECONDS = 20;
 const FUNCTIONS = 40;
 const STATEMENTS = 20;
-const MAX_STATEMENTS = 500;
-const TEXT_CHARS = 90;
 /** V8 reports these natives without a file. */
 const SOCKET_WRITES = /^(writev|writeBuffer|writeUtf8String|writeLatin1String)$/;
 const CIPHERS = /Cipher|Hash|Hmac|Digest|digest|Random|^(init|update|final|setAAD|getAuthTag|setAuthTag)$/;
-
-interface Statement {
-  readonly calls: number;
-  readonly microseconds: number;
-  readonly walBytes: number;
-  readonly text: string;
-}
 
 interface Part {
   readonly taps: number;
@@ -58,7 +49,7 @@ export async function bench({
     closers.push(() => profiler.close());
     const measure = async (load: () => Promise<LoadResult>): Promise<Part> => {
       await taps.prepare(seconds * MAX_PER_SECOND);
-      await database.query('select pg_stat_statements_reset()');
+      await forgetStatements(database);
       const before = await readUsage(database, pids);
       await profiler.start();
       await parts.webhooks?.forget();
@@ -79,16 +70,6 @@ export async function bench({
   } finally {
     for (const close of closers.reverse()) await close();
   }
-}
-
-async function readStatements(database: Database): Promise<Statement[]> {
-  const { rows } = await database.query<Statement>(
-    `select sum(calls)::float8 as calls, sum(total_exec_time + total_plan_time)::float8 * 1000 as microseconds,
-       sum(wal_bytes)::float8 as "walBytes", min(regexp_replace(query, '\\s+', ' ', 'g')) as text
-     from pg_stat_statements group by queryid order by 2 desc limit $1`,
-    [MAX_STATEMENTS],
-  );
-  return rows;
 }
 
 function print(full: Part, half: Part, gateways: number): void {
@@ -161,15 +142,6 @@ function byLabel({ statements }: Part): Map<string, Sum> {
     sums.set(labelOf(text), { calls: add('calls'), microseconds: add('microseconds'), walBytes: add('walBytes') });
   }
   return sums;
-}
-
-/** What it writes; otherwise its beginning. The names of pg-boss's tables are hashes. */
-function labelOf(text: string): string {
-  const writes = [...text.matchAll(/\b(insert into|update|delete from|copy) ((?:pgboss\.)?[a-z_]\w*)/gi)];
-  const named = writes.map(
-    ([, verb, table]) => `${verb!.toLowerCase()} ${table!.replace(/pgboss\.j\w{20,}/, 'pgboss jobs')}`,
-  );
-  return named.length > 0 ? [...new Set(named)].join(', ') : `\`${text.slice(0, TEXT_CHARS)}\``;
 }
 
 function functionOf({ name, file }: Sampled): string {

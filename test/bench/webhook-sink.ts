@@ -58,6 +58,11 @@ export class WebhookSink {
     return id;
   }
 
+  /** Accepts events of any sender. */
+  get url(): string {
+    return `${this.#origin}/hook`;
+  }
+
   async forget(): Promise<void> {
     await fetch(`${this.#origin}/taken`, { method: 'DELETE' });
   }
