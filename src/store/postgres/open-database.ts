@@ -46,8 +46,13 @@ export class LimitedClient extends pg.Client {
 
 /** Closes the socket at once without sending anything. Pending statements fail with the loss of the connection. */
 export function destroyConnection(client: pg.ClientBase): void {
+  socketOf(client).destroy();
+}
+
+/** Its connection to the server. */
+export function socketOf(client: pg.ClientBase): Socket {
   // pg's typings do not declare this property.
-  (client as unknown as { readonly connection: { readonly stream: Socket } }).connection.stream.destroy();
+  return (client as unknown as { readonly connection: { readonly stream: Socket } }).connection.stream;
 }
 
 /** Interval of the check: a limit is exceeded by at most two checks. */
