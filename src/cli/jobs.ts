@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { QueueName } from '#schemas/jobs';
 import { StartError } from '../basics/errors.ts';
+import { isUuid } from '../basics/uuid.ts';
 import { listDeadLetters, MAX_LISTED, queueFigures } from '../jobs/dead-letters.ts';
 import { JobTable } from '../jobs/job-table.ts';
 import { QUEUE_NAMES } from '../jobs/queues.ts';
@@ -19,8 +20,6 @@ const OPTIONS = {
   queue: text,
   json: flag,
 };
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * `tapwire jobs`: the job queues and the jobs that failed permanently. Shows ids of rows, never the content of a
@@ -90,8 +89,7 @@ async function showDeadLetters(database: Database, queue: QueueName | undefined,
 
 /** The exit code is 1 when no job was moved. */
 async function redrive(database: Database, ids: string[], queue: QueueName | undefined): Promise<number> {
-  if ((ids.length === 0) === (queue === undefined) || !ids.every((id) => UUID.test(id)))
-    throw new StartError('BAD_USAGE', USAGE);
+  if ((ids.length === 0) === (queue === undefined) || !ids.every(isUuid)) throw new StartError('BAD_USAGE', USAGE);
   const report = (error: unknown) => console.error(`tapwire: ${error}`);
   const jobs = await JobTable.open(database, report);
   try {

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { isUuid } from '../basics/uuid.ts';
 import type { MessageRow } from '../codecs/iso8583/describe.ts';
 import { type ShownExchange, type TransactionStory, tellTransaction } from '../console/transaction-story.ts';
 import type { TransactionKey } from '../payments/model/transaction.ts';
@@ -22,7 +23,6 @@ export const commands: Commands = {
 const MAX_FOUND = 20;
 /** No index has correlation ids, because it would slow down every tap. */
 const SEARCHED_DAYS = 7;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 interface Found extends TransactionKey {
   readonly merchantId: string;
@@ -79,7 +79,7 @@ const BY_CORRELATION = `select ${NAMES} from acquirers a
   where $2::integer is null or a.id = $2 order by t.created_at desc limit ${MAX_FOUND}`;
 
 async function findNamed(database: Database, term: string, acquirerId: number | null): Promise<Found[]> {
-  const statements = UUID.test(term) ? [BY_ID, BY_REFERENCE, BY_CORRELATION] : [BY_REFERENCE];
+  const statements = isUuid(term) ? [BY_ID, BY_REFERENCE, BY_CORRELATION] : [BY_REFERENCE];
   for (const statement of statements) {
     const { rows } = await database.query<Found>(statement, [term, acquirerId]);
     if (rows.length > 0) return rows;

@@ -1,6 +1,7 @@
 import type { ListPosition, TransactionListFilter } from '#schemas/console-transactions';
 import type { PortalSession } from '../auth/portal/portal-session.ts';
 import { RequestRejected } from '../basics/errors.ts';
+import { isUuid } from '../basics/uuid.ts';
 import { isLuhnValid } from '../codecs/emv/card.ts';
 import { dispositionName } from '../payments/model/disposition.ts';
 import { currencyOf, formatAmount } from '../payments/model/money.ts';
@@ -15,7 +16,6 @@ import { needsPeriod, type Wanted } from './store/list-conditions.ts';
 import type { FoundPage, ListedTransaction, ListQuery, TransactionLists } from './store/transaction-list.ts';
 import { CSV_TITLES, transactionCsvLine } from './transactions-csv.ts';
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** ISO/IEC 7812-1 allows 8 to 19 digits; issued card numbers have at least 13. */
 const PAN = /^\d{13,19}$/;
 /** Digits in groups, with the separators of any alphabet. */
@@ -47,7 +47,7 @@ export function readWanted(text: string, panHashes: (pan: string) => readonly st
   const pan = readPan(plain);
   if (pan !== undefined) return [{ by: 'panHash', value: panHashes(pan) }];
   const asReference: Wanted = { by: 'reference', value: plain };
-  if (UUID.test(plain)) return [{ by: 'id', value: plain.toLowerCase() }, asReference];
+  if (isUuid(plain)) return [{ by: 'id', value: plain.toLowerCase() }, asReference];
   if (PAN_HASH.test(plain)) return [{ by: 'panHash', value: [plain] }, asReference];
   if (MASKED_PAN.test(compact)) return [{ by: 'maskedPan', value: compact }, asReference];
   if (RRN.test(plain)) return [asReference, { by: 'rrn', value: plain }];

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { jobPayloads, type QueueName } from '#schemas/jobs';
+import { isUuid } from '../basics/uuid.ts';
 import { DEAD_LETTERS, QUEUE_NAMES } from './queues.ts';
 
 /** The rows that a job concerns. `ids` are the transactions of a job that concerns several. */
@@ -7,7 +8,6 @@ export interface PayloadNames {
   readonly [name: string]: string | number | readonly string[];
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** No count or id of the gateway is larger, and every card number is. */
 const LARGEST_NUMBER = 2 ** 31;
 
@@ -30,7 +30,7 @@ export function namesInPayload(queue: string, payload: unknown): PayloadNames {
 }
 
 function isId(value: unknown): value is string {
-  return typeof value === 'string' && UUID.test(value);
+  return typeof value === 'string' && isUuid(value);
 }
 
 function isNumber(value: unknown): value is number {

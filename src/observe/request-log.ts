@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { OverloadedResource } from '../basics/errors.ts';
 import { LogBudget } from '../basics/limits/log-budget.ts';
+import { isUuid } from '../basics/uuid.ts';
 import type { Log } from './log.ts';
 
 /**
@@ -49,8 +50,6 @@ export function isOfPhone({ method, routeOptions }: Pick<LoggedRequest, 'method'
 
 /** For each errorCode, so that a caller without a token does not suppress the lines of the others. */
 const REFUSALS_PER_SECOND = 10;
-/** A device can choose any name, and only such a one is certainly no card number. */
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * One line per request on level debug, because a busy gateway serves thousands per second, and every fault on level
@@ -97,7 +96,8 @@ function namesOf({ correlationId, trace: { traceId }, headers, submitter }: Logg
   const device = headers['x-device-installation-id'];
   return {
     ...{ correlationId, traceId, acquirerId: submitter?.acquirerId, merchantId: submitter?.merchantId },
-    ...(typeof device === 'string' && UUID.test(device) && { device }),
+    // A device can choose any name, and only such a one is certainly no card number.
+    ...(typeof device === 'string' && isUuid(device) && { device }),
   };
 }
 

@@ -1,0 +1,7 @@
+/** What a column of type uuid accepts, in its usual form. */
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Whether a text has the form of a UUID, of any version, in letters of either case. */
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}
