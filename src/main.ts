@@ -166,7 +166,8 @@ async function openDomain(base: DomainParts) {
   };
   const observe = (load: TapLoad | undefined) => {
     const listeners = [logTransactions(log, clock.monotonicMs), countOutcomes(directory, metrics)];
-    return new ProcessObserver({ listeners, tracing, failpoints: config.TAPWIRE_FAILPOINTS, load });
+    const onError = report('a commit could not be logged or counted');
+    return new ProcessObserver({ listeners, onError, tracing, failpoints: config.TAPWIRE_FAILPOINTS, load });
   };
   const ofTaps = { observer: observe(tapLoad), wakeups: wakeups.ofTaps };
   const deps = createTransactionDependencies({ ...parts, ...ofTaps, onRefused });

@@ -17,6 +17,8 @@ const STORED: ReadonlySet<CommitResult> = new Set<CommitResult>([true, 'inserted
 interface Watchers {
   /** Notified of what was stored, in this order. */
   readonly listeners: readonly CommitListener[];
+  /** Called with what a listener throws. */
+  readonly onError: (error: unknown) => void;
   readonly tracing: Tracing | undefined;
   readonly failpoints: Failpoints | undefined;
   /** Does not count a tap while it waits for a switch or another process. Undefined for jobs, which are no taps. */
@@ -26,12 +28,14 @@ interface Watchers {
 /** The observer of the use cases of one process: log, metrics, traces, load and failpoints. */
 export class ProcessObserver implements TransactionObserver {
   readonly #listeners: readonly CommitListener[];
+  readonly #onError: (error: unknown) => void;
   readonly #tracing: Tracing | undefined;
   readonly #failpoints: Failpoints | undefined;
   readonly #load: TapLoad | undefined;
 
-  constructor({ listeners, tracing, failpoints, load }: Watchers) {
+  constructor({ listeners, onError, tracing, failpoints, load }: Watchers) {
     this.#listeners = failpoints ? [...listeners, failpoints.afterCommit] : listeners;
+    this.#onError = onError;
     this.#tracing = tracing;
     this.#failpoints = failpoints;
     this.#load = load;
@@ -44,8 +48,19 @@ export class ProcessObserver implements TransactionObserver {
   ): Promise<Result> {
     this.#failpoints?.beforeCommit[name]?.(written);
     const result = await (this.#tracing?.commit(name, written.transaction, write) ?? write());
-    if (STORED.has(result)) for (const listener of this.#listeners) listener[name]?.(written, result);
+    if (STORED.has(result)) this.#notify(name, written, result);
     return result;
+  }
+
+  /** What is stored stays so, whether it could be logged and counted or not. */
+  #notify<Name extends keyof Commits>(name: Name, written: Commits[Name], result: CommitResult): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener[name]?.(written, result);
+      } catch (error) {
+        this.#onError(error);
+      }
+    }
   }
 
   async roundTrip<Value>(

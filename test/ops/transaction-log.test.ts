@@ -8,6 +8,7 @@ import { Status } from '../../src/payments/model/status.ts';
 import type { CommitResult } from '../../src/payments/ports/observer.ts';
 import type { GuardedDecision, NewAttempt, NewSubmission, ReversalStep } from '../../src/payments/ports/store-ports.ts';
 import type { UnmatchedResponse } from '../../src/payments/reversals/late-response.ts';
+import { failOnBug } from '../support/fail-on-bug.ts';
 import type { LogLine } from '../support/log-lines.ts';
 import { sampleTransaction } from '../transactions/sample-transaction.ts';
 
@@ -27,12 +28,14 @@ const decided = (disposition: number | null) =>
     isOverdue: false,
   }) as unknown as GuardedDecision;
 
+const NONE = { listeners: [], onError: failOnBug, tracing: undefined, failpoints: undefined, load: undefined };
+
 /** A store whose commits succeed or fail under an observer that logs them, and the log. */
 function watchedWorld(level: LogLevel, isCommitted = true) {
   const lines: LogLine[] = [];
   const log = pino({ level }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const listeners = [logTransactions(log, () => 0)];
-  const observer = new ProcessObserver({ listeners, tracing: undefined, failpoints: undefined, load: undefined });
+  const observer = new ProcessObserver({ ...NONE, listeners });
   const inserted: CommitResult = isCommitted ? 'inserted' : 'exists';
   const store = {
     insert: (attempt: NewAttempt) => observer.commit('insert', attempt, async () => inserted),

@@ -6,16 +6,18 @@ import { Status } from '../../src/payments/model/status.ts';
 import type { CommitListener, Commits } from '../../src/payments/ports/observer.ts';
 import type { GuardedDecision, NewAttempt, ReversalStep } from '../../src/payments/ports/store-ports.ts';
 import type { SwitchResponse } from '../../src/payments/ports/switch-ports.ts';
+import { failOnBug } from '../support/fail-on-bug.ts';
 import { sampleTransaction } from '../transactions/sample-transaction.ts';
 
 const submitted = sampleTransaction({ status: Status.SubmittedToPaymentProcessor });
 const accepted = sampleTransaction({ status: Status.ReadyToSubmitToPaymentProcessor });
+const NONE = { listeners: [], onError: failOnBug, tracing: undefined, failpoints: undefined, load: undefined };
 const RESPONDED: SwitchResponse<string> = { kind: 'responded', value: 'approved', connectionId: 'line' };
 
 describe('the load of a process', () => {
   const observe = () => {
     const load = new TapLoad(1);
-    return { load, observer: new ProcessObserver({ listeners: [], tracing: undefined, failpoints: undefined, load }) };
+    return { load, observer: new ProcessObserver({ ...NONE, load }) };
   };
 
   test('does not contain a tap while a switch has its request', async () => {
@@ -49,7 +51,7 @@ describe('a failpoint', () => {
     failpoints.pass = (name: FailpointName) => void moments.push(name);
     return {
       moments,
-      observer: new ProcessObserver({ listeners: [], tracing: undefined, failpoints, load: undefined }),
+      observer: new ProcessObserver({ ...NONE, failpoints }),
     };
   }
 
@@ -114,7 +116,7 @@ test('listeners are notified in order, of what was stored', async () => {
     retry: ({ transaction }, result) => heard.push([name, transaction.id, result]),
   });
   const listeners = [listener('first'), listener('second')];
-  const observer = new ProcessObserver({ listeners, tracing: undefined, failpoints: undefined, load: undefined });
+  const observer = new ProcessObserver({ ...NONE, listeners });
   await observer.commit('retry', { transaction: submitted } as NewAttempt, async () => true);
   await observer.commit('retry', { transaction: submitted } as NewAttempt, async () => false);
   await observer.commit('submitPin', { transaction: submitted } as NewAttempt, async () => true);
@@ -122,4 +124,23 @@ test('listeners are notified in order, of what was stored', async () => {
     ['first', submitted.id, true],
     ['second', submitted.id, true],
   ]);
+});
+
+test('a listener that fails is reported, and the commit counts as what it is', async () => {
+  const heard: string[] = [];
+  const errors: unknown[] = [];
+  const failing: CommitListener = {
+    retry: () => {
+      throw new TypeError('a label is missing');
+    },
+  };
+  const next: CommitListener = { retry: ({ transaction }) => heard.push(transaction.id) };
+  const observer = new ProcessObserver({
+    ...NONE,
+    listeners: [failing, next],
+    onError: (error) => errors.push(error),
+  });
+  expect(await observer.commit('retry', { transaction: submitted } as NewAttempt, async () => true)).toBe(true);
+  expect(errors).toMatchObject([{ message: 'a label is missing' }]);
+  expect(heard).toEqual([submitted.id]);
 });
