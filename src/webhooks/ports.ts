@@ -142,12 +142,16 @@ export interface FirstDelivery {
 export interface PromptStore {
   /** The event as its job would write it, and its endpoint in its current state; undefined without one. */
   prepare(first: FirstDelivery): Promise<StoredEvent | undefined>;
-  /** Takes the job and writes the event, which is then visible: for a response that takes long. */
-  claim(first: FirstDelivery, event: StoredEvent): Promise<void>;
+  /**
+   * Takes the job and writes the event, which is then visible: for a response that takes long.
+   *
+   * @returns false if another process has taken the job
+   */
+  claim(first: FirstDelivery, event: StoredEvent): Promise<boolean>;
   /** Writes the event with its first attempt, and removes the job. */
   record(first: FirstDelivery, outcome: JobOutcome): Promise<void>;
-  /** Makes the job due now. */
-  leave(first: FirstDelivery): Promise<void>;
+  /** Makes the job due now, unless another process has taken it. @param isClaimed whether this process has */
+  leave(first: FirstDelivery, isClaimed: boolean): Promise<void>;
 }
 
 /** How many deliveries of an endpoint to bring forward at most. */

@@ -126,14 +126,17 @@ export class PromptDeliveries implements PromptWebhooks {
     try {
       const event = await this.#prepare(first, turn);
       if (!event) return this.#leave(first);
-      let claim: Promise<void> | undefined;
+      let claim: Promise<boolean> | undefined;
       const ended = await deliverer.attempt(turn, event, () => {
         place.releaseSlow();
-        claim = store.claim(first, event).catch(this.#options.onError);
+        claim = store.claim(first, event).catch((error) => {
+          this.#options.onError(error);
+          return false; // its claim expires
+        });
       });
       place.release();
-      await claim;
-      if (ended === undefined) return this.#leave(first);
+      const isClaimed = (await claim) ?? false;
+      if (ended === undefined) return this.#leave(first, isClaimed);
       await store.record(first, { event, jobId: first.jobId, ...ended });
     } finally {
       place.release();
@@ -186,8 +189,8 @@ export class PromptDeliveries implements PromptWebhooks {
     else this.#start(endpointId);
   }
 
-  #leave(first: FirstDelivery): void {
-    this.#track(this.#options.store.leave(first));
+  #leave(first: FirstDelivery, isClaimed = false): void {
+    this.#track(this.#options.store.leave(first, isClaimed));
   }
 
   /** If something fails, the job delivers when the lease ends. */

@@ -20,20 +20,24 @@ let attempts: Attempt[];
 let log: string[];
 let errors: unknown[];
 let disabled: Set<string>;
+let takenByOthers: Set<string>;
 let store: PromptStore;
 let deliveries: PromptDeliveries;
 beforeEach(() => {
   vi.useFakeTimers();
-  [attempts, log, errors, disabled] = [[], [], [], new Set()];
+  [attempts, log, errors, disabled, takenByOthers] = [[], [], [], new Set(), new Set()];
   const record = (what: string) => async (first: FirstDelivery) => void log.push(`${what} ${first.job.eventId}`);
   store = {
     prepare: async ({ job }) => {
       const endpoint = { id: job.endpointId, isDisabled: disabled.has(job.endpointId) };
       return { id: job.eventId, endpoint } as StoredEvent;
     },
-    claim: record('claimed'),
+    claim: async (first) => {
+      await record('claimed')(first);
+      return !takenByOthers.has(first.job.eventId);
+    },
     record: record('recorded'),
-    leave: record('left'),
+    leave: (first, isClaimed) => record(isClaimed ? 'left its claim of' : 'left')(first),
   };
   deliveries = start();
 });
@@ -175,6 +179,19 @@ test('what waits for others starts when they end, at whichever endpoint', async 
   await settle();
   expect(log.filter((line) => line.startsWith('recorded')).length).toBe(500);
   expect(attempts).toEqual([]);
+});
+
+test.each([
+  [false, 'left its claim of'],
+  [true, 'left'],
+])('a slow delivery that was not made leaves its job, but not to a third process: taken by another one %s', async (isTaken, left) => {
+  const event = commit('a');
+  if (isTaken) takenByOthers.add(event);
+  await settle();
+  attempts[0]!.becomeSlow();
+  attempts[0]!.end(undefined);
+  await settle();
+  expect(log).toEqual([`claimed ${event}`, `${left} ${event}`]);
 });
 
 test('an endpoint may have half of the places of those that wait, and the rest is left to their jobs', async () => {

@@ -29,6 +29,11 @@ interface Claim {
   readonly event: StoredEvent;
 }
 
+interface Left {
+  readonly first: FirstDelivery;
+  readonly isClaimed: boolean;
+}
+
 interface Result {
   readonly first: FirstDelivery;
   readonly outcome: JobOutcome;
@@ -41,21 +46,21 @@ interface Result {
 export class PostgresPromptDeliveries implements PromptStore {
   readonly #endpoints: EndpointReads;
   readonly #writeBody: WriteBody;
-  readonly #claims: GroupCommit<Claim, true>;
+  readonly #claims: GroupCommit<Claim, boolean>;
   readonly #results: GroupCommit<Result, true>;
-  readonly #left: GroupCommit<FirstDelivery, true>;
+  readonly #left: GroupCommit<Left, true>;
 
   constructor(database: Database, jobs: JobsInCommit, writeBody: WriteBody) {
     this.#endpoints = new EndpointReads(database);
     this.#writeBody = writeBody;
     const keyOf = ({ first }: { readonly first: FirstDelivery }) => first.job.eventId;
-    this.#claims = new GroupCommit<Claim, true>(database, { keyOf, write: claim, everyMs: CLAIM_EVERY_MS });
+    this.#claims = new GroupCommit<Claim, boolean>(database, { keyOf, write: claim, everyMs: CLAIM_EVERY_MS });
     this.#results = new GroupCommit<Result, true>(database, {
       keyOf,
       write: (client, results) => record(client, results, jobs),
       everyMs: RECORD_EVERY_MS,
     });
-    this.#left = new GroupCommit(database, { keyOf: ({ jobId }) => jobId, write: leave, everyMs: LEAVE_EVERY_MS });
+    this.#left = new GroupCommit<Left, true>(database, { keyOf, write: leave, everyMs: LEAVE_EVERY_MS });
   }
 
   async prepare(first: FirstDelivery): Promise<StoredEvent | undefined> {
@@ -76,16 +81,16 @@ export class PostgresPromptDeliveries implements PromptStore {
     };
   }
 
-  async claim(first: FirstDelivery, event: StoredEvent): Promise<void> {
-    await this.#claims.submit({ first, event });
+  claim(first: FirstDelivery, event: StoredEvent): Promise<boolean> {
+    return this.#claims.submit({ first, event });
   }
 
   async record(first: FirstDelivery, outcome: JobOutcome): Promise<void> {
     await this.#results.submit({ first, outcome });
   }
 
-  async leave(first: FirstDelivery): Promise<void> {
-    await this.#left.submit(first);
+  async leave(first: FirstDelivery, isClaimed: boolean): Promise<void> {
+    await this.#left.submit({ first, isClaimed });
   }
 }
 
@@ -162,15 +167,16 @@ const WRITE_CLAIMED = `with x as (${firstEvents.rows}) ${INSERT_EVENTS}`;
 // As pg-boss takes a job: an orphaned one is given to another process when the claim expires.
 const CLAIM = `
 update pgboss.job set state = 'active', started_on = now()
-where name = 'webhook' and id = any($1::uuid[]) and state = 'created'`;
+where name = 'webhook' and id = any($1::uuid[]) and state = 'created' returning id`;
 
-async function claim(client: pg.ClientBase, claims: readonly Claim[]): Promise<true[]> {
+async function claim(client: pg.ClientBase, claims: readonly Claim[]): Promise<boolean[]> {
   await client.query('set local synchronous_commit = off');
   const events = firstEvents.values(claims.map(({ first, event }) => toEvent(first, event)));
   await client.query({ name: 'write-claimed-webhook-events', text: WRITE_CLAIMED, values: events });
   const values = [claims.map(({ first }) => first.jobId)];
-  await client.query({ name: 'claim-webhook-jobs', text: CLAIM, values });
-  return claims.map(() => true as const);
+  const { rows } = await client.query<{ id: string }>({ name: 'claim-webhook-jobs', text: CLAIM, values });
+  const claimed = new Set(rows.map(({ id }) => id));
+  return claims.map(({ first }) => claimed.has(first.jobId));
 }
 
 const recorded = new ColumnBatch({ ...EVENT_COLUMNS, ...FINISHED_COLUMNS });
@@ -225,13 +231,16 @@ function toEvent({ job }: FirstDelivery, { body, endpoint }: StoredEvent) {
   return { acquirerId, id, integratorId: endpoint.integratorId, endpointId: endpoint.id, transactionId, type, body };
 }
 
-// A job whose claim lapsed belongs to another process, which has counted a retry.
+// A job that is active without a claim of this process belongs to another one: the lease had ended. So does one whose claim
+// lapsed, which has counted a retry.
 const LEAVE = `
 update pgboss.job set state = 'created', started_on = null, start_after = now()
-where name = 'webhook' and id = any($1::uuid[]) and state in ('created', 'active') and retry_count = 0`;
+from unnest($1::uuid[], $2::boolean[]) as x(id, is_claimed)
+where name = 'webhook' and job.id = x.id and retry_count = 0 and (state = 'created' or state = 'active' and is_claimed)`;
 
-async function leave(client: pg.ClientBase, left: readonly FirstDelivery[]): Promise<true[]> {
+async function leave(client: pg.ClientBase, left: readonly Left[]): Promise<true[]> {
   await client.query('set local synchronous_commit = off');
-  await client.query({ name: 'leave-webhook-jobs', text: LEAVE, values: [left.map(({ jobId }) => jobId)] });
+  const values = [left.map(({ first }) => first.jobId), left.map(({ isClaimed }) => isClaimed)];
+  await client.query({ name: 'leave-webhook-jobs', text: LEAVE, values });
   return left.map(() => true as const);
 }
