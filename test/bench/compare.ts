@@ -30,10 +30,12 @@ export async function bench({
   seconds = SECONDS,
   gateways = GATEWAYS,
   webhooks,
+  rate,
 }: BenchOptions): Promise<void> {
   if (against === undefined) throw new Error('--against FOLDER names the other checkout');
   if (!existsSync(join(against, 'test/bench/turns.ts'))) throw new Error(`${against} is older than this comparison`);
   const options = ['--rounds', rounds, '--seconds', seconds, '--gateways', gateways].map(String);
+  if (rate !== undefined) options.push('--rate', String(rate));
   // Without webhooks on both sides if the other checkout is older than their measurement.
   const canHaveWebhooks = readFileSync(join(against, 'test/bench/run.ts'), 'utf8').includes('webhooks:');
   const without = webhooks === 'none' || !canHaveWebhooks ? ['--webhooks', 'none'] : [];

@@ -43,7 +43,7 @@ export interface BenchOptions {
   readonly hsm?: string | undefined;
   /** `none`: taps have no webhooks, as in figures from before they had; `e2e`. */
   readonly webhooks?: 'none' | undefined;
-  /** Taps per second instead of half of the full load (`e2e`) or of three times the capacity (`overload`, `connections`). */
+  /** Taps per second instead of half of the full load (`e2e`, `compare`) or of three times the capacity (`overload`, `connections`). */
   readonly rate?: number | undefined;
   /** The number of transactions in the database; `http`, `index` and `seed`. */
   readonly rows?: number | undefined;

