@@ -7,8 +7,10 @@ const EARLY = 3 / 4;
 const LIVELY_MS = 10_000;
 /** A noted job is committed by then, and found. */
 const NOTED_MS = 3_000;
-/** Jobs later than this are found without a note, and so notes need no more space. */
+/** Jobs later than this are found without a note. */
 const MAX_NOTED_SECONDS = 600;
+/** Of one queue. Fewer are in use, each for another second. */
+const MAX_NOTES = 1_024;
 /** Interval at which a process without work looks for jobs of other processes. */
 const SELDOM_MS = 2_000;
 /** For a queue that was never asked about. */
@@ -69,6 +71,7 @@ export class DueJobs {
     const noted = this.#noted.get(queue) ?? new Set();
     const second = Math.floor(performance.now() / 1_000 + inSeconds);
     if (noted.has(second)) return;
+    if (noted.size >= MAX_NOTES) this.#notedAtMs(queue); // forgets the past ones
     this.#noted.set(queue, noted.add(second));
     if (this.#watched.has(queue)) this.#schedule();
   }

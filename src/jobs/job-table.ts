@@ -104,7 +104,7 @@ export class JobTable implements JobsInCommit {
       // Both are required, or the monitor's interval stays at a minute.
       monitorIntervalSeconds: monitorSeconds,
       superviseIntervalSeconds: monitorSeconds,
-      // Its warnings have no reader here, and cost as much as all else that it does. Alerts watch dead rows.
+      // Its warnings have no reader here, and cost as much as all else that it does.
       monitorVacuum: false,
       flowIntervalSeconds: UNUSED_SECONDS,
     });
