@@ -1,5 +1,4 @@
 import { StartError } from '../../basics/errors.ts';
-import type { Field } from '../../codecs/iso8583/rows.ts';
 import type { Spec } from '../../codecs/iso8583/spec.ts';
 
 /** The public packagers have at most 60 kB. A file of this size is read at once, and is never a stream of something else. */
@@ -68,7 +67,8 @@ export class Findings {
 
 /** Whether a text is a number from 0 to 999,999, the longest field that a prefix of six digits can announce. */
 export function readSize(text: unknown): number | undefined {
-  const size = typeof text === 'number' ? text : typeof text === 'string' && /^\s*\d+\s*$/.test(text) ? Number(text) : -1;
+  const size =
+    typeof text === 'number' ? text : typeof text === 'string' && /^\s*\d+\s*$/.test(text) ? Number(text) : -1;
   return Number.isInteger(size) && size >= 0 && size <= 999_999 ? size : undefined;
 }
 
@@ -107,6 +107,3 @@ function camelCase(text: string, isPart = false): string {
   if (isPart || joined === '') return joined;
   return /^[A-Z]/.test(joined) ? joined.charAt(0).toLowerCase() + joined.slice(1) : `field${joined}`;
 }
-
-/** Fields that differ only by what they are called and who may see them have the same bytes. */
-export type FieldForm<F extends Field = Field> = F extends Field ? Omit<F, 'name'> : never;

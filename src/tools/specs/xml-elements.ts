@@ -82,7 +82,9 @@ function attributesOf(text: string, refuse: (reason: string) => Error): Record<s
   const attributes: Record<string, string> = Object.create(null);
   for (const [, name, inDouble, inSingle] of text.matchAll(ATTRIBUTE)) {
     if (name! in attributes) throw refuse(`The attribute ${name} occurs twice.`);
-    attributes[name!] = (inDouble ?? inSingle)!.replace(/&([^;]*);?/g, (_, entity: string) => characterOf(entity, refuse));
+    attributes[name!] = (inDouble ?? inSingle)!.replace(/&([^;]*);?/g, (_, entity: string) =>
+      characterOf(entity, refuse),
+    );
   }
   return attributes;
 }

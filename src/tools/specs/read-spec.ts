@@ -1,0 +1,90 @@
+import { readFileSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
+import { Iso8583Error, StartError } from '../../basics/errors.ts';
+import { compileSpec } from '../../codecs/iso8583/codec.ts';
+import { parseSpec } from '../../codecs/iso8583/json-spec.ts';
+import type { Spec } from '../../codecs/iso8583/spec.ts';
+import { Findings, type ImportedSpec, MAX_SPEC_BYTES, MAX_SPEC_DEPTH } from './findings.ts';
+import { readJposPackager } from './jpos-packager.ts';
+import { isMoovSpec, readMoovSpec } from './moov-spec.ts';
+import { isPyiso8583Spec, readPyiso8583Spec } from './pyiso8583-spec.ts';
+
+/** The forms of a specification that are recognized from the content of a file. */
+export type SpecKind = 'jpos' | 'moov' | 'pyiso8583' | 'tapwire';
+
+export interface ReadSpecFile extends ImportedSpec {
+  readonly kind: SpecKind;
+}
+
+/**
+ * Reads a specification in any known form, and compiles it once.
+ *
+ * @param find finds the spec that a file of our form extends
+ * @throws StartError BAD_CONFIG with file, line, field and reason of everything that cannot be expressed
+ */
+export function readSpecFile(path: string, find?: (name: string) => Spec | undefined): ReadSpecFile {
+  const findings = new Findings(path);
+  if (statSync(path).size > MAX_SPEC_BYTES)
+    throw findings.fault({}, `The file is larger than ${MAX_SPEC_BYTES} bytes.`);
+  const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+  const read = readText(text, nameOf(path), findings, find);
+  try {
+    compileSpec(read.spec);
+  } catch (error) {
+    throw ofSpec(error, path);
+  }
+  return read;
+}
+
+function readText(
+  text: string,
+  name: string,
+  findings: Findings,
+  find?: (name: string) => Spec | undefined,
+): ReadSpecFile {
+  if (/^\s*</.test(text)) return { kind: 'jpos', ...readJposPackager(text, name, findings) };
+  const json = parseJson(text, findings);
+  if (isMoovSpec(json)) return { kind: 'moov', ...readMoovSpec(json, name, findings) };
+  if (isPyiso8583Spec(json)) return { kind: 'pyiso8583', ...readPyiso8583Spec(json, name, findings) };
+  const isOurs =
+    typeof json === 'object' && json !== null && ('extends' in json || ('mti' in json && 'bitmap' in json));
+  if (!isOurs)
+    throw findings.fault(
+      {},
+      'Expected a GenericPackager of jPOS, a spec of moov-io/iso8583 or pyiso8583, or one of tapwire.',
+    );
+  try {
+    return { kind: 'tapwire', spec: parseSpec(json, { ...(find && { find }) }), notes: [] };
+  } catch (error) {
+    throw findings.fault({}, (ofSpec(error, '') as Error).message.replace(/^: /, ''));
+  }
+}
+
+function parseJson(text: string, findings: Findings): unknown {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw findings.fault({}, 'The file is neither XML nor JSON.');
+  }
+  if (depthOf(json) > MAX_SPEC_DEPTH) throw findings.fault({}, `Objects are nested deeper than ${MAX_SPEC_DEPTH}.`);
+  return json;
+}
+
+/** Counts levels without recursion, because the depth is what is not known. */
+function depthOf(json: unknown): number {
+  let depth = 0;
+  for (let level = [json]; level.length > 0; depth++)
+    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
+  return depth;
+}
+
+function ofSpec(error: unknown, path: string): unknown {
+  if (!(error instanceof Iso8583Error)) return error;
+  return new StartError('BAD_CONFIG', `${path}: ${error.message}`, { cause: error });
+}
+
+/** The name of a file without its ending. */
+function nameOf(path: string): string {
+  return basename(path).replace(/\.[^.]*$/, '') || 'imported';
+}
