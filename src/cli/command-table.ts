@@ -169,6 +169,10 @@ export const COMMANDS: Sections = {
       description: 'show where two ISO 8583 messages differ (--spec type-1 A B)',
       load: () => import('./diff.ts'),
     },
+    spec: {
+      description: 'convert and compare specifications: packagers of jPOS, specs of moov and pyiso8583',
+      load: () => import('./spec.ts'),
+    },
     tlv: { description: 'show BER-TLV data without card data (HEX|FILE|-)', load: () => import('./tlv.ts') },
   },
   'Tapwire itself': {

@@ -101,6 +101,12 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   decode: ['tapwire decode --spec type-1 message.hex', 'tapwire decode --spec type-1 - < message.bin'],
   encode: ['tapwire encode --spec type-1 message.json'],
   diff: ['tapwire diff --spec type-1 request.hex response.hex'],
+  'spec import': [
+    'tapwire spec import packager.xml --out spec.json',
+    'tapwire spec import packager.xml --format typescript --out processors/acme/spec.ts',
+  ],
+  'spec export': ['tapwire spec export type-1993 --as jpos'],
+  'spec diff': ['tapwire spec diff packager.xml type-1'],
   tlv: ['tapwire tlv 9F0206000000001000'],
 };
 

@@ -1,4 +1,5 @@
 import { StartError } from '../../basics/errors.ts';
+import type { Prefix } from '../../codecs/iso8583/rows.ts';
 import type { Spec } from '../../codecs/iso8583/spec.ts';
 
 /** The public packagers have at most 60 kB. A file of this size is read at once, and is never a stream of something else. */
@@ -106,4 +107,11 @@ function camelCase(text: string, isPart = false): string {
     .slice(0, MAX_NAME_CHARACTERS);
   if (isPart || joined === '') return joined;
   return /^[A-Z]/.test(joined) ? joined.charAt(0).toLowerCase() + joined.slice(1) : `field${joined}`;
+}
+
+/** The greatest length that a prefix can announce. */
+export function mostOf(prefix: Prefix): number {
+  if (typeof prefix === 'string') return 10 ** prefix.length - 1;
+  if ('bytes' in prefix) return 256 ** prefix.bytes - 1;
+  return (prefix.encoding === 'hex' ? 16 : 10) ** prefix.digits - 1;
 }

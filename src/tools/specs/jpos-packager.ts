@@ -1,7 +1,7 @@
 import type { BinaryEncoding, Field, Prefix, TextEncoding, TextField } from '../../codecs/iso8583/rows.ts';
 import { subfieldsOf } from '../../codecs/iso8583/rows.ts';
 import { type BitmapLayout, defineSpec, type Encodings, type Spec } from '../../codecs/iso8583/spec.ts';
-import { FieldNames, type Findings, type ImportedSpec, readSize } from './findings.ts';
+import { FieldNames, type Findings, type ImportedSpec, mostOf, readSize } from './findings.ts';
 import { formOf } from './spec-diff.ts';
 import { readXml, type XmlElement } from './xml-elements.ts';
 
@@ -199,8 +199,10 @@ function rowsById(parent: XmlElement, path: string, findings: Findings): Readonl
     if (element.name !== 'isofield' && element.name !== 'isofieldpackager')
       findings.refuse(place, `the element ${element.name} is no field`);
     else if (id === undefined || id > 192) findings.refuse(place, 'a field has a number from 0 to 192');
-    else if (rows.has(id)) findings.refuse(place, 'another field has this number');
-    else rows.set(id, element);
+    else {
+      if (rows.has(id)) findings.note(place, 'it replaces an earlier field with this number, as in jPOS');
+      rows.set(id, element);
+    }
   }
   return rows;
 }
@@ -242,6 +244,11 @@ function readField(element: XmlElement, path: string, names: FieldNames, finding
   if (form === undefined) return findings.refuse(place, REASONS[className] ?? 'an unknown class');
   if (max === undefined || max === 0)
     return findings.refuse({ ...place, property: 'length' }, 'expected a length from 1');
+  if (form.prefix !== undefined && max > mostOf(form.prefix))
+    return findings.refuse(
+      { ...place, property: 'length' },
+      `${max} does not fit the prefix of ${className}, and jPOS refuses it as well`,
+    );
   const { name } = attributes;
   const named = names.of(name, path.split('.').at(-1)!);
   if (element.name === 'isofieldpackager') return readComposite(element, path, form, max, named, findings);

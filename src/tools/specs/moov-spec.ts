@@ -8,7 +8,7 @@ import {
   type TextEncoding,
 } from '../../codecs/iso8583/rows.ts';
 import { type BitmapLayout, defineSpec, type Encodings, type Spec } from '../../codecs/iso8583/spec.ts';
-import { FieldNames, type Findings, type ImportedSpec, type Place, readSize } from './findings.ts';
+import { FieldNames, type Findings, type ImportedSpec, mostOf, type Place, readSize } from './findings.ts';
 
 /**
  * The JSON of moov-io/iso8583 (`specs/builder.go`): for each field a type, an encoding, a prefix and a padding. A value is
@@ -76,7 +76,7 @@ const BITMAPS: Readonly<Record<string, BinaryEncoding>> = { Binary: 'binary', He
 function bitmapLayout(row: Row | undefined, findings: Findings): BitmapLayout {
   const encoding = BITMAPS[String(row?.enc)];
   const bytes = readSize(row?.length) || 8;
-  if (row?.type !== 'Bitmap' || encoding === undefined || ![8, 16, 24].includes(bytes)) {
+  if (row?.type !== 'Bitmap' || encoding === undefined || ![8, 16, 24].includes(bytes) || !isFixedPrefix(row.prefix)) {
     findings.refuse({ field: '1' }, 'expected a Bitmap of 8, 16 or 24 bytes, Binary or HexToASCII');
     return { encoding: 'binary' };
   }
@@ -189,7 +189,7 @@ function readComposite(
     const bytes = readSize(bitmap.length) || 8;
     const expands = bitmap.disableAutoExpand !== true && '1' in subfields;
     const isOutside = Object.keys(subfields).some((key) => !(readSize(key)! >= 1 && readSize(key)! <= bytes * 8));
-    if (encoding === undefined || bytes > 24 || expands || isOutside)
+    if (encoding === undefined || bytes > 24 || expands || isOutside || !isFixedPrefix(bitmap.prefix))
       return findings.refuse(
         { field: path, property: 'bitmap' },
         'expected one of at most 24 bytes that has all subfields and announces no other',
@@ -297,11 +297,7 @@ function prefixOf(text: unknown): Prefix | 'fixed' | 'hexFixed' | undefined {
   return { digits: count, encoding };
 }
 
-function mostOf(prefix: Prefix): number {
-  if (typeof prefix === 'string') return 10 ** prefix.length - 1;
-  if ('bytes' in prefix) return 256 ** prefix.bytes - 1;
-  return (prefix.encoding === 'hex' ? 16 : 10) ** prefix.digits - 1;
-}
+const isFixedPrefix = (prefix: unknown) => /\.Fixed$/.test(String(prefix));
 
 /**
  * A spec in the JSON of moov. Each form has one inverse, that of the reading above.

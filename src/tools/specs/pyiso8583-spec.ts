@@ -1,6 +1,6 @@
 import type { BinaryEncoding, Field, Prefix, TextEncoding } from '../../codecs/iso8583/rows.ts';
 import { defineSpec } from '../../codecs/iso8583/spec.ts';
-import { FieldNames, type Findings, type ImportedSpec, type Place, readSize } from './findings.ts';
+import { FieldNames, type Findings, type ImportedSpec, mostOf, type Place, readSize } from './findings.ts';
 
 /**
  * The dictionary of pyiso8583 (`iso8583/specs.py`) as JSON: for each field the encoding of its data and of its length,
@@ -84,8 +84,8 @@ function readRow(row: Row, key: string, findings: Findings): object | undefined 
   const prefix = width === 0 ? undefined : prefixOf(row.len_enc, width);
   if (width > 0 && prefix === undefined)
     return findings.refuse({ ...place, property: 'len_enc' }, `no length of ${width} bytes has this encoding here`);
-  const max = prefix === undefined ? given : Math.min(given, prefix.most);
-  const size = { min: prefix === undefined ? max : 0, max, ...(prefix === undefined ? {} : { prefix: prefix.prefix }) };
+  const max = prefix === undefined ? given : Math.min(given, mostOf(prefix));
+  const size = { min: prefix === undefined ? max : 0, max, ...(prefix === undefined ? {} : { prefix }) };
   const isNibbles = row.len_count === 'nibbles';
   if (row.data_enc !== 'b') {
     const encoding = textEncodingOf(row.data_enc);
@@ -130,15 +130,12 @@ function readNibbles(
   };
 }
 
-function prefixOf(encoding: unknown, width: number): { readonly prefix: Prefix; readonly most: number } | undefined {
-  if (width > 6) return undefined;
-  if (encoding === 'b')
-    return width > 3 ? undefined : { prefix: { bytes: width, encoding: 'binary' }, most: 256 ** width - 1 };
-  if (encoding === 'bcd')
-    return width > 3 ? undefined : { prefix: { digits: width * 2, encoding: 'bcd' }, most: 100 ** width - 1 };
+function prefixOf(encoding: unknown, width: number): Prefix | undefined {
+  if (encoding === 'b') return width > 3 ? undefined : { bytes: width, encoding: 'binary' };
+  if (encoding === 'bcd') return width > 3 ? undefined : { digits: width * 2, encoding: 'bcd' };
   const text = textEncodingOf(encoding) ?? (isEbcdic(encoding) ? 'cp500' : undefined);
-  if (text === undefined) return undefined;
-  return { prefix: { digits: width, encoding: text === 'ascii' ? 'ascii' : 'ebcdic' }, most: 10 ** width - 1 };
+  if (text === undefined || width > 6) return undefined;
+  return { digits: width, encoding: text === 'ascii' ? 'ascii' : 'ebcdic' };
 }
 
 /** Digits have the same bytes in every EBCDIC codec of Python; other characters do not. */

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { Iso8583Error, StartError } from '../../basics/errors.ts';
+import { Iso8583Error } from '../../basics/errors.ts';
 import { compileSpec } from '../../codecs/iso8583/codec.ts';
 import { parseSpec } from '../../codecs/iso8583/json-spec.ts';
 import type { Spec } from '../../codecs/iso8583/spec.ts';
@@ -8,6 +8,7 @@ import { Findings, type ImportedSpec, MAX_SPEC_BYTES, MAX_SPEC_DEPTH } from './f
 import { readJposPackager } from './jpos-packager.ts';
 import { isMoovSpec, readMoovSpec } from './moov-spec.ts';
 import { isPyiso8583Spec, readPyiso8583Spec } from './pyiso8583-spec.ts';
+import { shareEncodings } from './shared-encodings.ts';
 
 /** The forms of a specification that are recognized from the content of a file. */
 export type SpecKind = 'jpos' | 'moov' | 'pyiso8583' | 'tapwire';
@@ -31,9 +32,10 @@ export function readSpecFile(path: string, find?: (name: string) => Spec | undef
   try {
     compileSpec(read.spec);
   } catch (error) {
-    throw ofSpec(error, path);
+    if (!(error instanceof Iso8583Error)) throw error;
+    throw findings.fault({}, error.message);
   }
-  return read;
+  return read.kind === 'tapwire' ? read : { ...read, spec: shareEncodings(read.spec) };
 }
 
 function readText(
@@ -56,7 +58,8 @@ function readText(
   try {
     return { kind: 'tapwire', spec: parseSpec(json, { ...(find && { find }) }), notes: [] };
   } catch (error) {
-    throw findings.fault({}, (ofSpec(error, '') as Error).message.replace(/^: /, ''));
+    if (!(error instanceof Iso8583Error)) throw error;
+    throw findings.fault({}, error.message);
   }
 }
 
@@ -77,11 +80,6 @@ function depthOf(json: unknown): number {
   for (let level = [json]; level.length > 0; depth++)
     level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
   return depth;
-}
-
-function ofSpec(error: unknown, path: string): unknown {
-  if (!(error instanceof Iso8583Error)) return error;
-  return new StartError('BAD_CONFIG', `${path}: ${error.message}`, { cause: error });
 }
 
 /** The name of a file without its ending. */
