@@ -1,4 +1,5 @@
 import java.io.BufferedReader;
+import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -15,6 +16,7 @@ import javax.crypto.spec.SecretKeySpec;
 import org.jpos.iso.*;
 import org.jpos.iso.channel.NACChannel;
 import org.jpos.iso.channel.PostChannel;
+import org.jpos.iso.packager.GenericPackager;
 import org.jpos.iso.packager.ISO87BPackager;
 import org.jpos.iso.packager.ISO93APackager;
 import org.jpos.iso.packager.PostPackager;
@@ -31,11 +33,13 @@ import org.jpos.iso.packager.PostPackager;
  *   listen TYPE PORT           starts a switch. It approves what it receives, and does not respond to a sale if DE4
  *   ends with 69
  *   received PORT              the MTIs that the switch received
+ *   resource NAME              the content of a file in the jar of jPOS, hex
  *   time TYPE HEX              nanoseconds to unpack a message and to pack it: the fastest and the median round of each
  */
 public class Peer {
   private static final Map<String, BaseChannel> CLIENTS = new ConcurrentHashMap<>();
   private static final Map<String, List<String>> RECEIVED = new ConcurrentHashMap<>();
+  private static final Map<String, ISOPackager> GENERIC = new ConcurrentHashMap<>();
   private static final Map<String, byte[]> MAC_KEYS = new ConcurrentHashMap<>();
   private static final int TIMEOUT_MS = 30_000;
   private static final int WARM_UP_MS = 3_000;
@@ -79,6 +83,10 @@ public class Peer {
         return times(words[1], ISOUtil.hex2byte(words[2]));
       case "listen":
         return listen(words[1], Integer.parseInt(words[2]));
+      case "resource":
+        try (InputStream file = Peer.class.getResourceAsStream("/" + words[1])) {
+          return ISOUtil.hexString(file.readAllBytes());
+        }
       case "received":
         return String.join(" ", RECEIVED.get(words[1]));
       default:
@@ -86,8 +94,15 @@ public class Peer {
     }
   }
 
-  /** The packager of a dialect: one that jPOS comes with, changed where the README of the type differs from it. */
-  static ISOPackager packager(String type) {
+  /**
+   * The packager of a dialect: one that jPOS comes with, changed where the README of the type differs from it. A type
+   * such as `jar:packager/iso87ascii.xml` is a file in its jar.
+   */
+  static ISOPackager packager(String type) throws ISOException {
+    if (type.startsWith("jar:")) {
+      if (!GENERIC.containsKey(type)) GENERIC.put(type, new GenericPackager(type));
+      return GENERIC.get(type);
+    }
     switch (type) {
       case "type-1":
         PostPackager packager = new PostPackager();
