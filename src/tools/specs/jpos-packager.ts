@@ -239,6 +239,8 @@ function readField(element: XmlElement, path: string, names: FieldNames, finding
     return findings.refuse({ ...place, property: 'inclusive' }, 'a length that counts itself');
   if (isTrue(attributes.trim))
     return findings.refuse({ ...place, property: 'trim' }, 'only the last subfield of a list can be shorter');
+  if (className === 'IFE_BINARY')
+    findings.note(place, 'jPOS reads the hex digits A to F of this class as B to G; the table does not');
   const form = CLASSES.get(className);
   const max = readSize(attributes.length);
   if (form === undefined) return findings.refuse(place, REASONS[className] ?? 'an unknown class');

@@ -96,10 +96,10 @@ public class Peer {
 
   /**
    * The packager of a dialect: one that jPOS comes with, changed where the README of the type differs from it. A type
-   * such as `jar:packager/iso87ascii.xml` is a file in its jar.
+   * such as `jar:packager/iso87ascii.xml` is a file in its jar, and one without `jar:` is a path.
    */
   static ISOPackager packager(String type) throws ISOException {
-    if (type.startsWith("jar:")) {
+    if (type.endsWith(".xml")) {
       if (!GENERIC.containsKey(type)) GENERIC.put(type, new GenericPackager(type));
       return GENERIC.get(type);
     }
