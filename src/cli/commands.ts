@@ -28,6 +28,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'tapwire transaction show order-17',
     'tapwire transaction show --acquirer 1 --json 7c0d3c4e-8f1a-4c55-9c0e-0d7a4a3c7a11',
   ],
+  'processor new': ['tapwire processor new acme', 'tapwire processor new acme --spec packager.xml'],
   'processor show': ['tapwire processor show --acquirer 1 1'],
   restored: [
     'tapwire restored --lost-from 2026-11-20T10:00:00Z --lost-until 2026-11-20T11:30:00Z',

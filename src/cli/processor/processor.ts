@@ -5,7 +5,7 @@ const settings = () => import('./processor-settings.ts');
 /** `tapwire processor ...`: the processor types of this installation, and the processors of each acquirer. */
 export const commands: Commands = {
   new: {
-    description: 'NAME [--dir DIR]: create a folder with a processor that passes the conformance suite',
+    description: 'NAME [--dir DIR] [--spec FILE]: create a folder with a processor that passes the conformance suite',
     load: () => import('./processor-new.ts'),
   },
   verify: {
