@@ -116,6 +116,6 @@ export function report(notes: readonly string[]): void {
 }
 
 function write(path: string | undefined, content: string): void {
-  if (path === undefined) process.stdout.write(content);
+  if (path === undefined) console.log(content.trimEnd());
   else writeFileSync(path, content);
 }
