@@ -110,6 +110,13 @@ describe('a packager with fields of every class', () => {
         <isofieldpackager id="102" ${composite} ${subfields} emitBitmap="false" firstField="0">
           ${isofield(0, 'IF_CHAR')}${isofield(1, 'IFB_NUMERIC')}${isofield(2, 'IFE_LLCHAR')}
         </isofieldpackager>
+        <isofieldpackager id="103" ${composite} ${subfields}>
+          <isofield id="1" length="16" name="Bitmap" class="org.jpos.iso.IFB_BITMAP"/>
+          ${isofield(2, 'IF_CHAR')}${isofield(65, 'IFB_LLCHAR')}${isofield(100, 'IFE_CHAR')}
+        </isofieldpackager>
+        <isofieldpackager id="104" ${composite} packager="org.jpos.iso.packager.Base1SubFieldPackager">
+          ${isofield(0, 'packager.Base1_BITMAP126')}${isofield(1, 'IFE_CHAR')}${isofield(9, 'IFB_LLHNUM')}
+        </isofieldpackager>
       </isopackager>`,
     );
     await comparesWithJpos(importedSpec(path), path);

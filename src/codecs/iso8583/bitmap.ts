@@ -4,7 +4,7 @@ import type { Sink } from '../bytes/sink.ts';
 import { HEX_DIGITS, type HexDigits } from './encodings/bytes.ts';
 import { decodeError, encodeError, specError } from './field-codec.ts';
 import { leafCodec } from './leaves/leaf-codec.ts';
-import type { BinaryEncoding, BinaryField, TextField } from './rows.ts';
+import type { BinaryEncoding, BinaryField, BitmappedField, TextField } from './rows.ts';
 import type { BitmapLayout, Spec } from './spec.ts';
 
 /** Bitmaps of a message: primary, secondary and tertiary (ISO 8583:1987 4.2, ISO 8583:2003 4.2). */
@@ -83,6 +83,31 @@ export function thirdBitmap({ encoding, thirdAt }: BitmapLayout, blocks: number)
   };
 }
 
+/** The bitmap of a composite. @throws {Iso8583Error} SPEC_INVALID */
+export function compositeBitmap(
+  { bitmap, fields }: BitmappedField,
+  byDefault: BinaryEncoding,
+  path: string,
+): MessageBitmap {
+  const { bytes, form, encoding = byDefault } = bitmap;
+  const coding = bitmapCoding(encoding);
+  const bitmapPath = `${path}.bitmap`;
+  if (form !== 'chained') {
+    return {
+      read: (cursor, bits) => readBits(coding, cursor, bits, 0, bytes, bitmapPath),
+      write: (sink, bits) => writeBits(coding, sink, bits, 0, bytes, bitmapPath),
+    };
+  }
+  if (bytes % BLOCK_BYTES !== 0 || bytes > MAX_BLOCKS * BLOCK_BYTES)
+    throw specError(path, 'a chained bitmap has at most 8, 16 or 24 bytes');
+  const blocks = bytes / BLOCK_BYTES;
+  for (let block = 1; block < blocks; block++) {
+    const number = (block - 1) * FIELDS_PER_BLOCK + 1;
+    if (number in fields) throw specError(`${path}.${number}`, 'this bit announces a bitmap');
+  }
+  return chainedBitmaps(coding, 1, blocks, [bitmapPath, bitmapPath, bitmapPath]);
+}
+
 function fixedBitmaps(coding: BitmapCoding, blocks: number): MessageBitmap {
   return {
     read(cursor, bits) {
@@ -95,12 +120,17 @@ function fixedBitmaps(coding: BitmapCoding, blocks: number): MessageBitmap {
 }
 
 /** The first bit of each bitmap announces another one; the last one's first bit would be a field. */
-function chainedBitmaps(coding: BitmapCoding, least: number, most: number): MessageBitmap {
+function chainedBitmaps(
+  coding: BitmapCoding,
+  least: number,
+  most: number,
+  paths: readonly string[] = BLOCK_PATHS,
+): MessageBitmap {
   return {
     read(cursor, bits) {
       bits.fill(0);
       for (let block = 0; ; block++) {
-        readBlock(coding, cursor, bits, block);
+        readBlock(coding, cursor, bits, block, paths);
         const word = block * WORDS_PER_BLOCK;
         if (bits[word]! >= 0 || block + 1 >= most) return;
         bits[word]! &= ~FIRST_BIT;
@@ -109,7 +139,7 @@ function chainedBitmaps(coding: BitmapCoding, least: number, most: number): Mess
     write(sink, bits) {
       let last = most - 1;
       while (last >= least && isEmptyBlock(bits, last)) last--;
-      for (let block = 0; block <= last; block++) writeBlock(coding, sink, bits, block, block < last);
+      for (let block = 0; block <= last; block++) writeBlock(coding, sink, bits, block, block < last, paths);
     },
   };
 }
@@ -118,15 +148,28 @@ function isEmptyBlock(bits: Bits, block: number): boolean {
   return bits[block * WORDS_PER_BLOCK] === 0 && bits[block * WORDS_PER_BLOCK + 1] === 0;
 }
 
-function readBlock(coding: BitmapCoding, cursor: Cursor, bits: Bits, block: number): void {
-  readBits(coding, cursor, bits, block * WORDS_PER_BLOCK, BLOCK_BYTES, BLOCK_PATHS[block]!);
+function readBlock(
+  coding: BitmapCoding,
+  cursor: Cursor,
+  bits: Bits,
+  block: number,
+  paths: readonly string[] = BLOCK_PATHS,
+): void {
+  readBits(coding, cursor, bits, block * WORDS_PER_BLOCK, BLOCK_BYTES, paths[block]!);
 }
 
-function writeBlock(coding: BitmapCoding, sink: Sink, bits: Bits, block: number, isContinued: boolean): void {
+function writeBlock(
+  coding: BitmapCoding,
+  sink: Sink,
+  bits: Bits,
+  block: number,
+  isContinued: boolean,
+  paths: readonly string[] = BLOCK_PATHS,
+): void {
   const word = block * WORDS_PER_BLOCK;
   const first = bits[word]!;
   if (isContinued) bits[word] = first | FIRST_BIT;
-  writeBits(coding, sink, bits, word, BLOCK_BYTES, BLOCK_PATHS[block]!);
+  writeBits(coding, sink, bits, word, BLOCK_BYTES, paths[block]!);
   bits[word] = first;
 }
 

@@ -99,7 +99,11 @@ function fieldSchema(depth: number): z.ZodType<Field> {
     z.strictObject({
       ...row,
       type: z.literal('bitmapped'),
-      bitmap: z.strictObject({ bytes: z.int().min(1).max(24), encoding: binaryEncoding.optional() }),
+      bitmap: z.strictObject({
+        bytes: z.int().min(1).max(24),
+        encoding: binaryEncoding.optional(),
+        form: z.enum(['fixed', 'chained']).optional(),
+      }),
       fields: z.record(number, inner),
     }),
     z.strictObject({ ...row, type: z.literal('dataset'), fields: z.record(number, inner) }),

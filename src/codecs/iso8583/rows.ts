@@ -142,7 +142,16 @@ export interface BitmappedField<Name extends string = string, Fields extends Fie
   extends Row<Name>,
     Sized {
   readonly kind: 'bitmapped';
-  readonly bitmap: { readonly bytes: number; readonly encoding?: BinaryEncoding | undefined };
+  readonly bitmap: {
+    /** All bytes of it; if it is `chained`, the most. */
+    readonly bytes: number;
+    readonly encoding?: BinaryEncoding | undefined;
+    /**
+     * `fixed` (default): always all bytes, and no bit announces anything. `chained`: parts of 8 bytes, each but the last
+     * possible one with a first bit that announces the next, as in a message.
+     */
+    readonly form?: 'fixed' | 'chained' | undefined;
+  };
   readonly fields: Fields;
 }
 

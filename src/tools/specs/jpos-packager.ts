@@ -333,10 +333,11 @@ function readComposite(
     return findings.refuse(place, `it takes subfield ${at} for the bitmap, which it is not`);
   const bytes = readSize(bitmap!.attributes.length) ?? 0;
   const bitmapPlace = { line: bitmap!.line, field: `${path}.${at}`, property: `class ${classOf(bitmap!)}` };
-  if (ids.some((id) => id > Math.min(bytes, 8) * 8))
+  const isChained = ids.some((id) => id > 64);
+  if (ids.some((id) => id > bytes * 8) || (isChained && bytes !== 16))
     return findings.refuse(
       bitmapPlace,
-      'subfields have one bitmap of at most 8 bytes, and no second one that it announces',
+      'subfields have a bitmap of up to 8 bytes, or of 16 that the first bit announces',
     );
   if (bytes > 8 && ids.includes(1))
     return findings.refuse(
@@ -345,7 +346,12 @@ function readComposite(
     );
   if (encoding === 'ebcdic-hex') return findings.refuse(bitmapPlace, 'its length depends on the highest subfield');
   const fields = fieldTable(rows, ids, `${path}.`, findings);
-  return { kind: 'bitmapped', ...outer, bitmap: { bytes: Math.min(bytes, 8), encoding }, fields };
+  return {
+    kind: 'bitmapped',
+    ...outer,
+    bitmap: isChained ? { bytes, encoding, form: 'chained' } : { bytes: Math.min(bytes, 8), encoding },
+    fields,
+  };
 }
 
 /** Field 126 of Base I: a bitmap of 64 bits, whose first bit is subfield 1. jPOS misreads a message that has subfield 64. */
@@ -503,10 +509,12 @@ function insideOf(
 ): { readonly attributes: string; readonly lines: string[] } | undefined {
   if (field.kind === 'positional' && field.separator === undefined)
     return { attributes: 'emitBitmap="false" firstField="0"', lines: [] };
-  if (field.kind !== 'bitmapped' || field.bitmap.bytes > 8) return undefined;
+  if (field.kind !== 'bitmapped') return undefined;
+  const { bytes, form } = field.bitmap;
+  if (form === 'chained' ? bytes !== 16 : bytes > 8) return undefined;
   const className = bitmapClassOf(field.bitmap.encoding ?? encodings.binary);
   if (className === undefined || className === 'IFE_BITMAP') return undefined;
-  const lines = [isoField(0, field.bitmap.bytes, 'BITMAP', className)];
+  const lines = [isoField(0, bytes, 'BITMAP', className)];
   return { attributes: 'emitBitmap="true" bitmapField="0" firstField="1"', lines };
 }
 

@@ -400,7 +400,8 @@ function rowOf(field: Field, path: string, encodings: Encodings, findings: Findi
       };
     case 'bitmapped': {
       const enc = encOfBytes(field.bitmap.encoding ?? encodings.binary);
-      if (enc === undefined) return findings.refuse(place, 'moov has bitmaps in bytes or upper-case hex');
+      if (enc === undefined || field.bitmap.form === 'chained')
+        return findings.refuse(place, 'moov has subfields with one bitmap, in bytes or upper-case hex');
       const bitmap = {
         type: 'Bitmap',
         length: field.bitmap.bytes,

@@ -39,7 +39,7 @@ export function formOf(field: Field, encodings: Encodings): FieldForm {
       if (field.separator !== undefined) form.separator = `${field.separator}`;
       break;
     case 'bitmapped':
-      form.bitmap = `${field.bitmap.bytes} bytes, ${field.bitmap.encoding ?? encodings.binary}`;
+      form.bitmap = `${field.bitmap.bytes} bytes, ${field.bitmap.encoding ?? encodings.binary}, ${field.bitmap.form ?? 'fixed'}`;
       break;
     case 'tagged':
       form.tag = `${field.tag.length} ${field.tag.encoding}, ${field.first ?? 'tag'} first`;

@@ -2,7 +2,7 @@ import type { Cursor } from '../../bytes/cursor.ts';
 import { newRecord, type PlainRecord } from '../../bytes/record.ts';
 import type { Sink } from '../../bytes/sink.ts';
 import { readTextRun, writeTextRun } from '../../bytes/text-run.ts';
-import { type Bits, bitmapCoding, countBits, type FieldBitmap, readBits, setBit, writeBits } from '../bitmap.ts';
+import { type Bits, compositeBitmap, countBits, type FieldBitmap, setBit } from '../bitmap.ts';
 import { decodeError, encodeError, type FieldCodec, nameForError, specError } from '../field-codec.ts';
 import type { BitmappedField, Field, FieldTable } from '../rows.ts';
 import type { Encodings } from '../spec.ts';
@@ -160,12 +160,11 @@ export class NumberedFields {
 
 /** Subfields by number after a bitmap of their own. */
 export function bitmappedBody(field: BitmappedField, path: string, encodings: Encodings, compile: CompileField): Body {
-  const lengthBytes = field.bitmap.bytes;
-  const coding = bitmapCoding(field.bitmap.encoding ?? encodings.binary);
-  const fields = new NumberedFields(field.fields, `${path}.`, lengthBytes * 8, compile);
+  const bitmap = compositeBitmap(field, encodings.binary, path);
+  const fields = new NumberedFields(field.fields, `${path}.`, field.bitmap.bytes * 8, compile);
   return {
     decode(cursor) {
-      readBits(coding, cursor, fields.bits, 0, lengthBytes, `${path}.bitmap`);
+      bitmap.read(cursor, fields.bits);
       const record = newRecord(countBits(fields.bits));
       fields.decode(cursor, record);
       return record;
@@ -174,7 +173,7 @@ export function bitmappedBody(field: BitmappedField, path: string, encodings: En
       if (typeof value !== 'object' || value === null) throw encodeError('VALUE_TYPE', path, sink.position, sink);
       try {
         fields.take(value as PlainRecord, sink);
-        writeBits(coding, sink, fields.bits, 0, lengthBytes, `${path}.bitmap`);
+        bitmap.write(sink, fields.bits);
         fields.encode(sink);
       } catch (error) {
         fields.forget();

@@ -1,6 +1,6 @@
 import type { Cursor } from '../../bytes/cursor.ts';
 import { maskTlv } from '../../emv/mask-tlv.ts';
-import { type Bits, bitmapCoding, type FieldBitmap, readBits } from '../bitmap.ts';
+import { type Bits, compositeBitmap, type FieldBitmap } from '../bitmap.ts';
 import { bounded } from '../composites/bounded.ts';
 import { MAX_ELEMENT, readDatasetBitmap } from '../composites/dataset.ts';
 import { forEachPart, rowsOf } from '../composites/positional.ts';
@@ -57,16 +57,11 @@ export class NumberedMasks {
   }
 }
 
-function bitmappedMask(
-  { bitmap, fields }: BitmappedField,
-  path: string,
-  encodings: Encodings,
-  maskOf: MaskOf<Field>,
-): Mask {
-  const coding = bitmapCoding(bitmap.encoding ?? encodings.binary);
-  const masks = new NumberedMasks(fields, `${path}.`, bitmap.bytes * 8, maskOf);
+function bitmappedMask(field: BitmappedField, path: string, encodings: Encodings, maskOf: MaskOf<Field>): Mask {
+  const bitmap = compositeBitmap(field, encodings.binary, path);
+  const masks = new NumberedMasks(field.fields, `${path}.`, field.bitmap.bytes * 8, maskOf);
   return (cursor) => {
-    readBits(coding, cursor, masks.bits, 0, bitmap.bytes, `${path}.bitmap`);
+    bitmap.read(cursor, masks.bits);
     masks.mask(cursor);
   };
 }
