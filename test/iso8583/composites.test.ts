@@ -1,9 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
-import { compileSpec } from '../../src/codecs/iso8583/codec.ts';
-import { dataset, datasets, numeric, positional, tagged, text, tlv } from '../../src/codecs/iso8583/fields.ts';
+import { type Codec, compileSpec } from '../../src/codecs/iso8583/codec.ts';
+import {
+  bitmapped,
+  dataset,
+  datasets,
+  numeric,
+  positional,
+  tagged,
+  text,
+  tlv,
+} from '../../src/codecs/iso8583/fields.ts';
+import { maskerOf } from '../../src/codecs/iso8583/masker.ts';
 import type { Field } from '../../src/codecs/iso8583/rows.ts';
-import { defineSpec } from '../../src/codecs/iso8583/spec.ts';
+import { defineSpec, type Spec } from '../../src/codecs/iso8583/spec.ts';
 import { refusalOf } from './refusal-of.ts';
 
 /** A codec of messages with one field, in DE48. */
@@ -180,5 +190,44 @@ describe('datasets', () => {
     ['invalid TLV', '000671000300019A', 'TLV_INVALID', '48.71.tlv'],
   ])('%s is refused', (_what, hex, code, field) => {
     expect(refusalOf(() => codec.decode(message(hex)))).toMatchObject({ code, field });
+  });
+});
+
+describe('a composite whose bitmap announces a second one', () => {
+  const parts = (numbers: readonly number[], bytes = 16) =>
+    bitmapped({
+      name: 'composite',
+      bytes: 99,
+      prefix: 'LL',
+      bitmap: { bytes, encoding: 'binary', form: 'chained' },
+      fields: Object.fromEntries(numbers.map((number) => [number, text({ name: `part${number}`, characters: 1 })])),
+    });
+  const codec = compileSpec(
+    defineSpec({
+      name: 'one',
+      mti: { encoding: 'bcd' },
+      bitmap: { encoding: 'binary' },
+      fields: { 48: parts([2, 64, 65, 128]) },
+    }) as Spec,
+  ) as Codec<object>;
+
+  test.each([
+    [{ part2: 'a', part64: 'b' }, `${ascii('10')}4000000000000001${ascii('ab')}`],
+    [{ part2: 'a', part65: 'c' }, `${ascii('18')}C0000000000000008000000000000000${ascii('ac')}`],
+    [{ part128: 'd' }, `${ascii('17')}80000000000000000000000000000001${ascii('d')}`],
+  ])('%j has a second bitmap only if it needs one', (composite, hex) => {
+    const bytes = codec.toBytes({ mti: '0800', composite });
+    expect(toHex(bytes)).toBe((HEAD + hex).toUpperCase());
+    expect(codec.decode(bytes)).toEqual({ mti: '0800', composite });
+    expect(maskerOf(codec.spec).mask(bytes)).toHaveLength(bytes.length);
+    for (let end = HEAD.length / 2 + 2; end < bytes.length; end++)
+      expect(refusalOf(() => codec.decode(bytes.subarray(0, end))).field).toMatch(/^48/);
+  });
+
+  test('its announcing bit can be no field, and it has one to three parts of 8 bytes', () => {
+    const compile = (field: Field) => refusalOf(() => codecOf(field)).field;
+    expect(compile(parts([1, 2]))).toBe('48.1');
+    expect(compile(parts([2, 65], 24))).toBe('48.65');
+    expect(compile(parts([2], 4))).toBe('48');
   });
 });

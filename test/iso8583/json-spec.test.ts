@@ -3,8 +3,8 @@ import { toHex } from '../../src/codecs/bytes/hex.ts';
 import { compileSpec } from '../../src/codecs/iso8583/codec.ts';
 import { parseSpec } from '../../src/codecs/iso8583/json-spec.ts';
 import { extendSpec, type Spec } from '../../src/codecs/iso8583/spec.ts';
+import { specToJson } from '../../src/tools/specs/write-spec.ts';
 import { refusalOf } from './refusal-of.ts';
-import { specToJson } from './spec-to-json.ts';
 import { ebcdic, packed, specs } from './specs.ts';
 
 const acme = {

@@ -174,7 +174,7 @@ function writeBlock(
 }
 
 /** Reads `lengthBytes` of bitmap into the words from `firstWord` on. No bit announces anything here. */
-export function readBits(
+function readBits(
   coding: BitmapCoding,
   cursor: Cursor,
   bits: Bits,
@@ -190,7 +190,7 @@ export function readBits(
   cursor.position = end;
 }
 
-export function writeBits(
+function writeBits(
   coding: BitmapCoding,
   sink: Sink,
   bits: Bits,
@@ -206,7 +206,7 @@ export function writeBits(
 }
 
 /** The encoding of a bitmap. */
-export interface BitmapCoding {
+interface BitmapCoding {
   /** Encoded bytes per byte of bitmap. */
   readonly wireBytes: number;
   /** Fills words of `bits`; returns the offset of the first byte that is not part of a bitmap, or -1. */
@@ -214,7 +214,7 @@ export interface BitmapCoding {
   write(target: Uint8Array, from: number, to: number, bits: Bits, firstWord: number): void;
 }
 
-export function bitmapCoding(encoding: BinaryEncoding): BitmapCoding {
+function bitmapCoding(encoding: BinaryEncoding): BitmapCoding {
   return encoding === 'binary' ? BINARY : hexBitmap(HEX_DIGITS[encoding]);
 }
 

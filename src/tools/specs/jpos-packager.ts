@@ -10,8 +10,8 @@ import { readXml, type XmlElement } from './xml-elements.ts';
  * `isofieldpackager` for each field with subfields. The classes that jPOS names `IFA_LLNUM` and so on combine an
  * interpreter, a padder and a prefixer; this table lists those three for each class that our form can express.
  *
- * The contents are those of the class names. jPOS checks none: it writes any character that a class is given. A table of
- * ours refuses such a value and never writes other bytes for it. EBCDIC of jPOS is code page 1047 as Java has it, whose
+ * The contents are those of the class names. jPOS checks none: it writes any character that a class is given. The table
+ * refuses such a value and never writes other bytes for it. EBCDIC of jPOS is code page 1047 as Java has it, whose
  * line feed differs from ours; so EBCDIC text is limited to printable characters.
  *
  * A number of fixed length is not padded with zeros here: its value has all its digits, as everywhere in this gateway.
@@ -24,7 +24,7 @@ type ClassForm =
       /** An odd number of packed digits ends with `F`; with `pad="true"` it begins with a zero instead. */
       readonly fill?: 'F';
       readonly unit?: 'bytes';
-      /** The side of packed digits that is filled, whatever `pad` says. */
+      /** The side of packed digits that is filled, regardless of `pad`. */
       readonly side?: 'left' | 'right';
     }
   | { readonly content: 'b'; readonly encoding: BinaryEncoding; readonly prefix?: Prefix };
@@ -36,7 +36,7 @@ const PREFIX = {
   binary: (bytes: number): Prefix => ({ bytes, encoding: 'binary' }),
 } as const;
 
-/** Classes with a prefix of so many digits: `IFA_` + `LL` + `CHAR`. A binary prefix `LLH` has one byte, `LLLH` two. */
+/** Classes with a prefix of these numbers of digits: `IFA_` + `LL` + `CHAR`. A binary prefix `LLH` has one byte, `LLLH` two. */
 function prefixed(
   start: string,
   kind: keyof typeof PREFIX,

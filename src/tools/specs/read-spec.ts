@@ -11,7 +11,7 @@ import { isPyiso8583Spec, readPyiso8583Spec } from './pyiso8583-spec.ts';
 import { shareEncodings } from './shared-encodings.ts';
 
 /** The forms of a specification that are recognized from the content of a file. */
-export type SpecKind = 'jpos' | 'moov' | 'pyiso8583' | 'tapwire';
+type SpecKind = 'jpos' | 'moov' | 'pyiso8583' | 'tapwire';
 
 export interface ReadSpecFile extends ImportedSpec {
   readonly kind: SpecKind;

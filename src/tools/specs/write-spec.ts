@@ -1,3 +1,4 @@
+import { tagText } from '../../codecs/emv/tlv.ts';
 import type { Field } from '../../codecs/iso8583/rows.ts';
 import type { Encodings, Spec } from '../../codecs/iso8583/spec.ts';
 
@@ -19,8 +20,6 @@ function tableToJson(fields: Readonly<Record<string, Field | null>>): Json {
   return Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, field && fieldToJson(field)]));
 }
 
-const hexTag = (tag: number) => tag.toString(16).toUpperCase().padStart(2, '0');
-
 function fieldToJson(field: Field): Json {
   const { kind, min, max, emvTag, name, title, ...rest } = field;
   const { content, allow, fields, ...others } = rest as Record<string, unknown>;
@@ -32,8 +31,8 @@ function fieldToJson(field: Field): Json {
     type,
     ...size,
     ...others,
-    ...(emvTag === undefined ? {} : { emvTag: hexTag(emvTag) }),
-    ...(allow === undefined ? {} : { allow: (allow as readonly number[]).map(hexTag) }),
+    ...(emvTag === undefined ? {} : { emvTag: tagText(emvTag) }),
+    ...(allow === undefined ? {} : { allow: (allow as readonly number[]).map(tagText) }),
     ...(fields === undefined ? {} : { fields: subfieldsToJson(field) }),
   };
 }
@@ -133,7 +132,7 @@ function wrapped(parts: Json, depth: number): string {
 
 const keyOf = (key: string) => (/^([A-Za-z_$][\w$]*|0|[1-9]\d*)$/.test(key) ? key : `'${key}'`);
 
-/** A value as source text. Strings of a file are data: whatever they contain, they stay inside their quotes. */
+/** A value as source text. Strings of a file are data, so any character stays inside the quotes. */
 function literal(value: unknown): string {
   if (typeof value === 'string') {
     const escaped = JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'");

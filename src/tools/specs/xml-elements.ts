@@ -11,7 +11,7 @@ export interface XmlElement {
 
 const TAG = /<(\/?)([A-Za-z_][\w.-]*)((?:\s+[A-Za-z_][\w.:-]*\s*=\s*(?:"[^"<]*"|'[^'<]*'))*)\s*(\/?)>/y;
 const ATTRIBUTE = /([A-Za-z_][\w.:-]*)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
-/** What may stand in a document type: declarations, comments, quoted names, and one part in brackets. */
+/** The parts of a document type: declarations, comments, quoted names, and one part in brackets. */
 const DOCTYPE = /<!DOCTYPE(?:[^[\]<>"']|"[^"]*"|'[^']*')*(?:\[((?:<!--[\s\S]*?-->|[^\]])*)\]\s*)?>/y;
 const NAMED: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 

@@ -87,7 +87,7 @@ describe('what the form of this gateway cannot express is refused with line, fie
     ['an element that is no field', '<isomsg id="3"/>', 'field 3: the element isomsg is no field'],
     ['a shorter field', isofield(2, 'IF_CHAR', 9, 'trim="true"'), 'field 2, trim: '],
     [
-      'subfields whose bitmap is none',
+      'a bitmap of subfields that is a text',
       subfields(48, '', isofield(0, 'IF_CHAR', 1), isofield(1, 'IF_CHAR', 1)),
       'field 48, packager GenericSubFieldPackager: it takes subfield 1 for the bitmap',
     ],
@@ -154,8 +154,10 @@ describe('export', () => {
   test('the exported packager of type-1993 is read back with the same bytes', () => {
     const written = writeJposPackager(type1993.spec, new Findings('type-1993'));
     const again = readJposPackager(written, 'again', new Findings('again.xml')).spec;
-    const properties = new Set(diffSpecs(type1993.spec, again).map(({ property }) => property));
-    for (const property of properties) expect(['content', 'length', 'padding', 'tags']).toContain(property);
+    // jPOS has bytes in place of the TLV of DE55.
+    const differences = diffSpecs(type1993.spec, again).filter(({ field }) => field !== '55');
+    const properties = new Set(differences.map(({ property }) => property));
+    for (const property of properties) expect(['content', 'length', 'padding']).toContain(property);
   });
 
   test('an export names every field that no class of jPOS writes', () => {

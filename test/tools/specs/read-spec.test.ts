@@ -10,7 +10,7 @@ import { specToJson } from '../../../src/tools/specs/write-spec.ts';
 import { fileOf, isofield, packager, readAs } from './packager.ts';
 
 describe('a file is recognized from its content', () => {
-  test('each form is read, whatever the file is called', () => {
+  test('the ending of its name does not matter', () => {
     expect(readAs('a.txt', packager(isofield(2, 'IFA_LLNUM', 19))).kind).toBe('jpos');
     expect(readAs('a.txt', specToJson(type1.spec)).kind).toBe('tapwire');
   });
