@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
+import { describeSystemError } from '../../basics/errors/system-error.ts';
 import { Iso8583Error } from '../../basics/errors.ts';
 import { compileSpec } from '../../codecs/iso8583/codec.ts';
 import { parseSpec } from '../../codecs/iso8583/json-spec.ts';
@@ -25,9 +26,7 @@ export interface ReadSpecFile extends ImportedSpec {
  */
 export function readSpecFile(path: string, find?: (name: string) => Spec | undefined): ReadSpecFile {
   const findings = new Findings(path);
-  if (statSync(path).size > MAX_SPEC_BYTES)
-    throw findings.fault({}, `The file is larger than ${MAX_SPEC_BYTES} bytes.`);
-  const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+  const text = readFile(path, findings).replace(/^\uFEFF/, '');
   const read = readText(text, nameOf(path), findings, find);
   try {
     compileSpec(read.spec);
@@ -36,6 +35,15 @@ export function readSpecFile(path: string, find?: (name: string) => Spec | undef
     throw findings.fault({}, error.message);
   }
   return read.kind === 'tapwire' ? read : { ...read, spec: shareEncodings(read.spec) };
+}
+
+function readFile(path: string, findings: Findings): string {
+  try {
+    if (statSync(path).size <= MAX_SPEC_BYTES) return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw findings.fault({}, describeSystemError(cause));
+  }
+  throw findings.fault({}, `The file is larger than ${MAX_SPEC_BYTES} bytes.`);
 }
 
 function readText(

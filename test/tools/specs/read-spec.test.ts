@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import type1 from '../../../processors/type-1/index.ts';
 import type2 from '../../../processors/type-2/index.ts';
@@ -23,6 +24,10 @@ describe('a file is recognized from its content', () => {
   ])('%s is refused', (_what, content, reason) => {
     expect(() => readAs('a.json', content)).toThrow(reason);
   });
+});
+
+test('a folder is refused with a sentence', () => {
+  expect(() => readSpecFile(tmpdir())).toThrow('It is a folder');
 });
 
 describe('limits', () => {
