@@ -128,13 +128,16 @@ export function readJposPackager(text: string, name: string, findings: Findings)
   ] as const)
     if (value !== undefined && readSize(value) !== expected)
       findings.refuse({ line: root.line, property }, `the bitmap is field 1 and the first field is 2, not ${value}`);
+  const headerBytes = headerLength === undefined ? 0 : readSize(headerLength);
+  if (headerBytes === undefined)
+    findings.refuse({ line: root.line, property: 'headerLength' }, 'expected a number of bytes');
   const rows = rowsById(root, '', findings);
   const mti = rows.get(0);
   const bitmap = rows.get(1);
   const numbers = [...rows.keys()].filter((id) => id > 1);
   const spec = {
     name,
-    ...(headerLength === undefined ? {} : { headerBytes: readSize(headerLength) ?? 0 }),
+    ...(headerBytes ? { headerBytes } : {}),
     mti: { encoding: mtiEncoding(mti, findings) },
     bitmap: bitmapLayout(bitmap, numbers, { thirdBitmapField, rows }, findings),
     fields: fieldTable(
@@ -321,12 +324,15 @@ function readComposite(
   if (packager !== 'GenericSubFieldPackager')
     return findings.refuse(place, REASONS[packager] ?? 'what this class does with its subfields is not in the file');
   const { emitBitmap, bitmapField = '1', firstField } = element.attributes;
+  for (const [property, value] of Object.entries({ bitmapField, firstField }))
+    if (value !== undefined && readSize(value) === undefined)
+      return findings.refuse({ ...place, property }, 'expected the number of a subfield');
   const isBitmap = (id: number) => rows.has(id) && classOf(rows.get(id)!).includes('BITMAP');
   const byDefault = rows.get(0)?.name === 'isofieldpackager' ? 0 : isBitmap(1) ? 2 : 1;
-  const first = firstField === undefined ? byDefault : (readSize(firstField) ?? 0);
+  const first = firstField === undefined ? byDefault : readSize(firstField)!;
   const ids = [...rows.keys()].filter((id) => id >= first).sort((a, b) => a - b);
   if (emitBitmap !== undefined && !isTrue(emitBitmap)) return listedFields(rows, ids, path, outer, findings);
-  const at = readSize(bitmapField) ?? 1;
+  const at = readSize(bitmapField)!;
   const bitmap = rows.get(at);
   const encoding = bitmap && BITMAPS[classOf(bitmap)];
   if (encoding === undefined || ids.includes(at))

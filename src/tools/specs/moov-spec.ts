@@ -27,6 +27,14 @@ interface Row {
   readonly disableAutoExpand?: unknown;
 }
 
+/** The name and length of a field; without a prefix, the length is fixed. */
+interface Size {
+  readonly name: string;
+  readonly min: number;
+  readonly max: number;
+  readonly prefix?: Prefix;
+}
+
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -140,13 +148,7 @@ function readRow(row: Row, path: string, named: { readonly name: string }, findi
   return readText(row, place, property, size, findings);
 }
 
-function readText(
-  row: Row,
-  place: Place,
-  property: string,
-  size: { readonly name: string; readonly min: number; readonly max: number; readonly prefix?: Prefix },
-  findings: Findings,
-): Field | undefined {
+function readText(row: Row, place: Place, property: string, size: Size, findings: Findings): Field | undefined {
   const isNumber = row.type === 'Numeric';
   const encoding = TEXT[String(row.enc)] ?? (row.enc === 'EBCDIC' && isNumber ? 'cp1047' : undefined);
   const isKnown = isNumber || ['String', 'Track1', 'Track2', 'Track3'].includes(String(row.type));
@@ -176,12 +178,7 @@ function readText(
   return { ...text, pad: { side: type === 'Left' ? 'left' : 'right', with: pad, strip: true } };
 }
 
-function readComposite(
-  row: Row,
-  path: string,
-  size: { readonly name: string; readonly min: number; readonly max: number; readonly prefix?: Prefix },
-  findings: Findings,
-): Field | undefined {
+function readComposite(row: Row, path: string, size: Size, findings: Findings): Field | undefined {
   const subfields = row.subfields!;
   const { tag, bitmap } = row;
   if (bitmap) {
@@ -213,7 +210,7 @@ function readOrdered(
   subfields: Readonly<Record<string, Row>>,
   tag: Readonly<Record<string, unknown>>,
   path: string,
-  size: { readonly name: string; readonly min: number; readonly max: number },
+  size: Size,
   findings: Findings,
 ): Field | undefined {
   const base = { StringsByInt: 10, StringsByHex: 16 }[String(tag.sort)];
@@ -228,11 +225,11 @@ function readBerTlv(
   subfields: Readonly<Record<string, Row>>,
   tag: Readonly<Record<string, unknown>>,
   path: string,
-  size: { readonly name: string; readonly min: number; readonly max: number },
+  size: Size,
   findings: Findings,
 ): Field | undefined {
   const tags = Object.keys(subfields);
-  const isTlv = tags.every((key) => /^([0-9A-F]{2}){1,3}$/.test(key) && subfields[key]!.prefix === 'BerTLV');
+  const isTlv = tags.every((key) => /^([0-9A-F]{2}){1,3}$/.test(key) && subfields[key]?.prefix === 'BerTLV');
   if (!isTlv)
     return findings.refuse(
       { field: path, property: 'tag' },
@@ -249,7 +246,7 @@ function readTagged(
   subfields: Readonly<Record<string, Row>>,
   tag: Readonly<Record<string, unknown>>,
   path: string,
-  size: { readonly name: string; readonly min: number; readonly max: number },
+  size: Size,
   findings: Findings,
 ): Field | undefined {
   const encoding = TAGS[String(tag.enc)];

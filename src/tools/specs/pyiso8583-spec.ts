@@ -12,8 +12,10 @@ type Row = Readonly<Record<string, unknown>>;
 export function isPyiso8583Spec(json: unknown): json is Readonly<Record<string, Row>> {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return false;
   const { p, t } = json as Record<string, unknown>;
-  return [p, t].every((row) => typeof row === 'object' && row !== null && 'data_enc' in row);
+  return [p, t].every((row) => isRow(row) && 'data_enc' in row);
 }
+
+const isRow = (value: unknown): value is Row => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** @throws StartError BAD_CONFIG with every field that cannot be expressed */
 export function readPyiso8583Spec(json: Readonly<Record<string, Row>>, name: string, findings: Findings): ImportedSpec {
@@ -27,7 +29,7 @@ export function readPyiso8583Spec(json: Readonly<Record<string, Row>>, name: str
     const number = readSize(key);
     if (number === undefined || number < 2 || number > 192)
       findings.refuse({ field: key }, 'a field has a number from 2 to 192');
-    else if (typeof row !== 'object' || row === null) findings.refuse({ field: key }, 'expected an object');
+    else if (!isRow(row)) findings.refuse({ field: key }, 'expected an object');
     else {
       const form = readRow(row, key, findings);
       if (form !== undefined) fields[number] = { ...form, ...names.of(row.desc, key) } as Field;
@@ -55,20 +57,21 @@ function mtiOf(row: Row, findings: Findings): TextEncoding {
   return 'ascii';
 }
 
-function bitmapOf(row: Row, field: string, findings: Findings): BinaryEncoding {
+function bitmapOf(row: unknown, field: string, findings: Findings): BinaryEncoding {
+  const { data_enc, max_len } = isRow(row) ? row : {};
   const encoding =
-    row.data_enc === 'b'
-      ? 'binary'
-      : ({ ascii: 'hex', cp500: 'ebcdic-hex' } as const)[textEncodingOf(row.data_enc) as 'ascii'];
-  if (encoding !== undefined && readSize(row.max_len) === (encoding === 'binary' ? 8 : 16)) return encoding;
+    data_enc === 'b' ? 'binary' : ({ ascii: 'hex', cp500: 'ebcdic-hex' } as const)[textEncodingOf(data_enc) as 'ascii'];
+  if (encoding !== undefined && readSize(max_len) === (encoding === 'binary' ? 8 : 16)) return encoding;
   findings.refuse({ field }, 'expected 8 bytes, or 16 hex digits in ASCII or code page 500');
   return 'binary';
 }
 
-function headerOf(row: Row | undefined, findings: Findings): { readonly headerBytes?: number } {
-  const bytes = readSize(row?.max_len) ?? 0;
+function headerOf(row: unknown, findings: Findings): { readonly headerBytes?: number } {
+  if (row === undefined) return {};
+  const { max_len, len_type, len_count } = isRow(row) ? row : {};
+  const bytes = readSize(max_len) ?? -1;
   if (bytes === 0) return {};
-  if (readSize(row!.len_type) !== 0 || bytes > 255 || row!.len_count === 'nibbles')
+  if (readSize(len_type) !== 0 || bytes < 0 || bytes > 255 || len_count === 'nibbles')
     findings.refuse({ field: 'h' }, 'a header has a fixed length of at most 255 bytes');
   return { headerBytes: bytes };
 }

@@ -52,7 +52,7 @@ export function specToTypeScript(spec: Spec, type: string): string {
   const { headerBytes, bitmap, mti, encodings, rules, layouts } = spec;
   const layoutLines = layouts?.map(
     ({ mti: pattern, fields: changed }) =>
-      `    { mti: '${pattern}', fields: { ${Object.entries(changed)
+      `    { mti: ${literal(pattern)}, fields: { ${Object.entries(changed)
         .map(([key, field]) => `${key}: ${field === null ? 'null' : callOf(field, 2, used)}`)
         .join(', ')} } },`,
   );
@@ -130,7 +130,7 @@ function wrapped(parts: Json, depth: number): string {
   return `{\n${lines.join('\n')}\n${'  '.repeat(depth)}}`;
 }
 
-const keyOf = (key: string) => (/^([A-Za-z_$][\w$]*|0|[1-9]\d*)$/.test(key) ? key : `'${key}'`);
+const keyOf = (key: string) => (/^([A-Za-z_$][\w$]*|0|[1-9]\d*)$/.test(key) ? key : literal(key));
 
 /** A value as source text. Strings of a file are data, so any character stays inside the quotes. */
 function literal(value: unknown): string {
