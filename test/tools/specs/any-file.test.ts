@@ -67,22 +67,16 @@ const FILES: readonly (readonly [kind: string, file: object])[] = [
   ],
 ];
 
-/** A copy of a file in which one value, at any depth, is another one. */
-const damaged = (file: object) =>
-  fc.tuple(fc.infiniteStream(fc.nat()), fc.jsonValue({ maxDepth: 1 })).map(([choices, value]) => {
-    const copy = structuredClone(file) as Record<string, unknown>;
-    for (let at = copy; ; ) {
-      const keys = Object.keys(at);
-      const key = keys[choices.next().value! % keys.length]!;
-      const inner = at[key];
-      const isDeeper = typeof inner === 'object' && inner !== null && Object.keys(inner).length > 0;
-      if (!isDeeper || choices.next().value! % 4 === 0) {
-        at[key] = value;
-        return copy;
-      }
-      at = inner as Record<string, unknown>;
-    }
-  });
+const OTHERS = [null, true, 0, -1, 1e9, '', "'", [], {}, [null]];
+
+/** Every copy of a file in which one value, at any depth, is one of the others. */
+function* damaged(file: object): Generator<object> {
+  for (const [key, value] of Object.entries(file)) {
+    for (const other of OTHERS) yield { ...file, [key]: other };
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) continue;
+    for (const inner of damaged(value)) yield { ...file, [key]: inner };
+  }
+}
 
 /** Any error but a refusal with the name of the file fails the test. */
 function isReadOrRefused(content: string | object): void {
@@ -96,7 +90,7 @@ function isReadOrRefused(content: string | object): void {
 describe('a file with any other value in one place is read, or refused with a sentence', () => {
   test.each(FILES)('in the form of %s', (kind, file) => {
     expect(readAs('any', file).kind).toBe(kind);
-    fc.assert(fc.property(damaged(file), isReadOrRefused), { numRuns: 1_000 });
+    for (const each of damaged(file)) isReadOrRefused(each);
   });
 
   test('in the form of jpos', () => {
