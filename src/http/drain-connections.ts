@@ -1,5 +1,6 @@
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { HttpError } from './problem.ts';
 import { isHttps } from './tls-files.ts';
@@ -17,6 +18,11 @@ const LOOK_EVERY_MS = 50;
 const IDLE_CHECKS = 6;
 /** Idle connections are ended by then. The others have a request in progress, and end with its response. */
 const MAX_CHECKS = 100;
+/**
+ * Longer than any response may take (response-deadlines.ts). What remains is a download whose client hardly reads, or a
+ * client that never closes its side.
+ */
+const MAX_DRAIN_MS = 150_000;
 
 interface Tracked {
   bytesRead: number;
@@ -31,12 +37,14 @@ interface Tracked {
  */
 export function drainConnections(server: FastifyInstance, pending: PendingResponses): void {
   const http = server.server;
+  /** Every TCP connection, also below TLS and before its handshake. */
   const openedAtMs = new Map<Socket, number>();
   const connections = new Map<Socket, Tracked>();
   /** Connections with a response that has said that it is the last. */
   const ended = new WeakSet<Socket>();
   let isLeaving = false;
   let isClosing = false;
+  let ending: NodeJS.Timeout | undefined;
   http.on('connection', (socket: Socket) => {
     openedAtMs.set(socket, performance.now());
     socket.once('close', () => openedAtMs.delete(socket));
@@ -59,11 +67,17 @@ export function drainConnections(server: FastifyInstance, pending: PendingRespon
   server.addHook('preClose', async () => {
     isLeaving = true;
     for (const socket of connections.keys()) endAfterResponses(socket);
-    endSilent(server, openedAtMs);
     for (const acceptor of server.acceptors) acceptor.close();
     NetServer.prototype.close.call(http); // without ending idle connections, as `http.Server` would
+    ending = endSilent(openedAtMs);
     await untilNoneIsIdle(connections, (socket) => pending.of(socket).responses.length === 0);
     isClosing = true;
+  });
+  // The server itself waits only for connections of its own socket, and most come by an acceptor. Each such hook runs before
+  // those that were added earlier, so until then responses have their deadlines (response-deadlines.ts).
+  server.addHook('onClose', async () => {
+    await untilNoneIsOpen(openedAtMs);
+    clearInterval(ending);
   });
   server.addHook('onRequest', ({ raw: { socket } }, _reply, done) => {
     const isRefused = isClosing || ended.has(socket) || (isLeaving && !socket.writable);
@@ -104,14 +118,30 @@ function untilNoneIsIdle(
   });
 }
 
-/** Node counts a connection that never sent anything as active, and ignores its timeout after the server closes. */
-function endSilent({ server }: FastifyInstance, openedAtMs: ReadonlyMap<Socket, number>): void {
+/** Resolves when all connections have ended; those that have not in time are destroyed. */
+async function untilNoneIsOpen(openedAtMs: ReadonlyMap<Socket, number>): Promise<void> {
+  const endAtMs = performance.now() + MAX_DRAIN_MS;
+  while (openedAtMs.size > 0) {
+    if (performance.now() > endAtMs) for (const socket of openedAtMs.keys()) socket.destroy();
+    await sleep(LOOK_EVERY_MS);
+  }
+}
+
+/**
+ * Destroys connections that never sent anything: Node counts them as active, and ignores their timeout after the server
+ * closes. The same for those that were ended, and whose client does not close its side.
+ */
+function endSilent(openedAtMs: ReadonlyMap<Socket, number>): NodeJS.Timeout {
+  const endedAtMs = new Map<Socket, number>();
   const end = () => {
-    for (const [socket, atMs] of openedAtMs)
-      if (socket.bytesRead === 0 && performance.now() - atMs > SILENT_MS) socket.destroy();
+    const nowMs = performance.now();
+    for (const [socket, atMs] of openedAtMs) {
+      if (socket.writableFinished && !endedAtMs.has(socket)) endedAtMs.set(socket, nowMs);
+      const silentSinceMs = socket.bytesRead === 0 ? atMs : endedAtMs.get(socket);
+      if (silentSinceMs !== undefined && nowMs - silentSinceMs > SILENT_MS) socket.destroy();
+    }
   };
-  const looking = setInterval(end, SILENT_MS / 4).unref();
-  server.once('close', () => clearInterval(looking));
+  return setInterval(end, SILENT_MS / 4);
 }
 
 /** What has not received a response on a connection. */

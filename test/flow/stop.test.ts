@@ -41,10 +41,12 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('a process that gets %s', (signal)
     const ended = gateway.kill(signal);
     const { serviceReference, type } = outcomeOf(await response);
     expect(type).toBe('Approved');
-    expect((await ended).exitCode).toBe(0);
-    expect(await storedTransaction(installation.database, serviceReference)).toMatchObject({
+    const { exitCode, output } = await ended;
+    expect(exitCode, output).toBe(0);
+    expect(await storedTransaction(installation.database, serviceReference), output).toMatchObject({
       status: 'RespondedToPhone',
     });
+    expect(output).not.toContain('could not be recorded');
     await expectInvariants(installation);
   });
 });

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { createServer as createTcpServer } from 'node:net';
+import { connect, createServer as createTcpServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { TapLoad } from '../../src/basics/limits/concurrency-limit.ts';
@@ -10,18 +11,23 @@ import { createServer, type Server } from '../../src/http/server.ts';
 const CONNECTIONS = 400;
 /** One connection per turn would take as many turns as there are connections. */
 const MAX_TURNS = CONNECTIONS / 10;
+/** A server that waits for no request closes in less; otherwise the time has no effect. */
+const CLOSES_WITHIN_MS = 1_000;
 const HERE = { host: '127.0.0.1', port: 0 };
 
 let server: Server | undefined;
 afterEach(() => server?.close());
 
 /** @param load of a process that has as many taps as it can work on, unless it is given */
-async function start(load = fullLoad()): Promise<number> {
+async function start(load = fullLoad(), handled = Promise.resolve()): Promise<number> {
   const log = { responded: () => {}, unforeseen: () => {}, overloaded: () => {}, refused: () => {} };
   server = createServer({ log });
   admitTaps(server, { load, log, requiresHttps: false, monotonicMs: () => 0 });
   const facts = { summary: 'Do', section: 'extension', takes: [] } as const;
-  server.post('/transactions/mobile', { config: { facts } }, async () => ({}));
+  server.post('/transactions/mobile', { config: { facts } }, async () => {
+    await handled;
+    return {};
+  });
   return Number(new URL(await listen(server, HERE, bindSockets(HERE))).port);
 }
 
@@ -102,4 +108,36 @@ test('a server that has stopped accepts no connection on any of its sockets', as
     Array.from({ length: CONNECTIONS }, () => tap().catch(({ cause }) => (cause as { code: string }).code)),
   );
   expect(new Set(codes)).toEqual(new Set(['ECONNREFUSED']));
+});
+
+test('a server that stops waits for the requests in progress on all of its sockets, and for no client that says nothing', async () => {
+  const { promise: handled, resolve: handle } = Promise.withResolvers<void>();
+  const port = await start(new TapLoad(), handled);
+  const silent = connect(port, HERE.host);
+  onTestFinished(() => void silent.destroy());
+  await once(silent, 'connect');
+  let arrived = 0;
+  let ended = 0;
+  server!.server.on('request', (_request, response) => {
+    arrived++;
+    response.once('close', () => ended++);
+  });
+  const request =
+    'POST /transactions/mobile HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}';
+  const clients = Array.from({ length: 20 }, () => {
+    const client = connect(port, HERE.host, () => client.write(request));
+    onTestFinished(() => void client.destroy());
+    return client.resume();
+  });
+  await expect.poll(() => arrived).toBe(clients.length);
+  let isClosed = false;
+  const closing = server!.close().then(() => {
+    isClosed = true;
+  });
+  await once(silent, 'close');
+  await Promise.race([closing, sleep(CLOSES_WITHIN_MS)]);
+  expect([isClosed, ended]).toEqual([false, 0]);
+  handle();
+  await closing;
+  expect(ended).toBe(clients.length);
 });
