@@ -141,11 +141,18 @@ describe('a connection is opened as its switch is configured', () => {
     await listenAt(installation, port);
     await eventually(async () => {
       scripted.join(connect(port, '127.0.0.1'));
-      expect((await installation.switchStats()).ready).toBe(1);
+      expect((await installation.switchStats()).ready, logOf(installation)).toBe(1);
     });
     await expectApproved(installation);
   });
 });
+
+function logOf({ logLines }: Installation): string {
+  return logLines
+    .slice(-30)
+    .map((line) => JSON.stringify(line))
+    .join('\n');
+}
 
 /** As a change of the processor does; what identifies the switch is then stored again when it is opened. */
 async function listenAt({ database }: Installation, port: number): Promise<void> {
