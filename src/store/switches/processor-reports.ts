@@ -22,15 +22,15 @@ export function postgresProcessorFaults(database: Database): ProcessorFaults {
 /** What identifies each switch, in the row of its processor. */
 export function postgresSwitchIdentities(database: Database): SwitchIdentities {
   return {
-    async adopt({ acquirerId, id }, identity) {
-      const values = [acquirerId, id, JSON.stringify(identity)];
+    async adopt({ acquirerId, id, config }, identity) {
+      const values = [acquirerId, id, JSON.stringify(identity), JSON.stringify(config)];
       await mapConnectionLoss(database.query(ADOPT, values));
     },
   };
 }
 
-const ADOPT =
-  'update processors set switch_identity = $3 where acquirer_id = $1 and id = $2 and switch_identity is null';
+const ADOPT = `update processors set switch_identity = $3
+  where acquirer_id = $1 and id = $2 and switch_identity is null and config = $4::jsonb`;
 
 /** The currently reported faults of an acquirer's processors. */
 export async function findProcessorFaults(database: Database, acquirerId: number): Promise<ProcessorFault[]> {

@@ -123,8 +123,11 @@ export interface ProcessorFaults {
 
 /** Keeps what identifies each switch, so that a type that reads a configuration differently is noticed. */
 export interface SwitchIdentities {
-  /** Stores the identity of a processor that has none yet. */
-  adopt(processor: { readonly acquirerId: number; readonly id: number }, identity: SwitchIdentity): Promise<void>;
+  /** Stores the identity of a processor that has none yet, unless its configuration was changed since it was read. */
+  adopt(
+    processor: { readonly acquirerId: number; readonly id: number; readonly config: unknown },
+    identity: SwitchIdentity,
+  ): Promise<void>;
 }
 
 /**
