@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { StartError } from '../basics/errors.ts';
+import { newId } from '../basics/uuid.ts';
 import { JobTable } from '../jobs/job-table.ts';
 import { findCurrency } from '../payments/model/money.ts';
 import { PostgresDirectory } from '../store/directory/directory.ts';
@@ -180,7 +180,12 @@ async function enter(path: string, acquirerId: number): Promise<number> {
     const directory = await PostgresDirectory.open(database);
     const jobs = await JobTable.open(database, (error) => console.error(String(error)));
     try {
-      return await enterSales(database, { directory, jobs, newId: randomUUID }, changeOf(acquirerId), sales);
+      return await enterSales(
+        database,
+        { directory, jobs, newId: () => newId(Date.now()) },
+        changeOf(acquirerId),
+        sales,
+      );
     } finally {
       await jobs.close();
       await directory.close();

@@ -72,7 +72,8 @@ const NAMES = `t.acquirer_id as "acquirerId", t.id, t.merchant_id as "merchantId
 const BY_ID = `select ${NAMES} from acquirers a join transactions t on t.acquirer_id = a.id and t.id = $1
   where $2::integer is null or a.id = $2`;
 const BY_REFERENCE = `select ${NAMES} from merchants m
-  join transactions t on t.acquirer_id = m.acquirer_id and t.merchant_id = m.id and t.merchant_reference = $1
+  join merchant_references r on r.acquirer_id = m.acquirer_id and r.merchant_id = m.id and r.merchant_reference = $1
+  join transactions t on t.acquirer_id = r.acquirer_id and t.id = r.id
   where $2::integer is null or m.acquirer_id = $2 order by t.created_at desc limit ${MAX_FOUND}`;
 const BY_CORRELATION = `select ${NAMES} from acquirers a
   join transactions t on t.acquirer_id = a.id and t.created_at > now() - interval '${SEARCHED_DAYS} days' and t.correlation_id = $1

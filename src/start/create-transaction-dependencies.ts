@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { createPinTokens, type OwnTokens } from '../auth/tokens/gateway-tokens.ts';
+import { newId } from '../basics/uuid.ts';
 import { createCardVault } from '../card/card-vault.ts';
 import { createCardDataOpener, type RefusedCardData } from '../card/open-card-data.ts';
 import type { HandoverSealer } from '../card/seal-handover.ts';
@@ -57,7 +57,7 @@ export function createTransactionDependencies(parts: DependencyParts): Transacti
   const { keys, directory, store, refunds, completions, links, restoreHolds } = stores;
   return {
     clock,
-    newId: randomUUID,
+    newId: () => newId(clock.nowMs()),
     ...{ directory, store, refunds, completions, links, restoreHolds, observer, wakeups },
     cardData: createCardDataOpener({
       ...cardReaders,

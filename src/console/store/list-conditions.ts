@@ -121,7 +121,8 @@ export function wantedCondition({ by, value }: ByCondition, add: AddParameter): 
 /** A reference is unique within a merchant, so its index requires the merchants. `own` has the acquirer. */
 function ofReference(value: string): string {
   const merchants = 'select id from merchants where acquirer_id = own.acquirer_id';
-  return `t.merchant_reference = ${value} and t.merchant_id = any(array(${merchants}))`;
+  return `t.id = any(array(select r.id from merchant_references r
+    where r.acquirer_id = own.acquirer_id and r.merchant_reference = ${value} and r.merchant_id = any(array(${merchants}))))`;
 }
 
 /** Rows before (older than) or after (newer than) a position in the list. */

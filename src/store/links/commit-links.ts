@@ -4,7 +4,7 @@ import type { StorableJob } from '../../payments/model/decision.ts';
 import type { LinkKey, NewLink } from '../../payments/model/link.ts';
 import { ColumnBatch, type ColumnList, columnNames, columnValues } from '../postgres/column-batch.ts';
 import type { JobsInCommit } from '../transactions/jobs-in-commit.ts';
-import { HOLDS, IS_HELD } from './link-claims.ts';
+import { IS_HELD, IS_REFERENCE_HELD } from './link-claims.ts';
 
 /** A link on its way to the database; the customer named in its mandate is sealed. */
 export interface Sealed {
@@ -53,9 +53,7 @@ insert into links (${columnNames(COLUMNS)}, x_tid)
 select ${columnValues(COLUMNS)}, coalesce(x."xTid", (select min(p.x_tid) from terminals p
   where p.acquirer_id = x."acquirerId" and p.merchant_id = x."merchantId"))
 from x
-where not exists (select from transactions t
-  where t.acquirer_id = x."acquirerId" and t.merchant_id = x."merchantId" and t.merchant_reference = x."paymentReference"
-    and ${HOLDS})
+where not ${IS_REFERENCE_HELD(['x."acquirerId"', 'x."merchantId"', 'x."paymentReference"'], 'true')}
 on conflict do nothing
 returning id, extract(epoch from expires_at - clock_timestamp())::float8 as "secondsLeft"`;
 

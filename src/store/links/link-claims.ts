@@ -10,17 +10,28 @@ export const HOLDS = `(t.status not in (${REFUSED_STATUSES.join()}) and (t.void_
  * Whether a tap on a link `l` holds it: not only the last one, because an earlier one that released it may be approved
  * late. The rows of the taps decide, so the commit of an outcome releases a link without touching its row.
  */
-export const IS_HELD = `exists (select from transactions t
-  where t.acquirer_id = l.acquirer_id and t.consumer_id = l.id and t.type in (${TAP_TYPES.join()}) and ${HOLDS})`;
+export const IS_HELD = `(l.is_held_by_archived or exists (select from transactions t
+  where t.acquirer_id = l.acquirer_id and t.consumer_id = l.id and t.type in (${TAP_TYPES.join()}) and ${HOLDS}))`;
+
+/**
+ * Whether a transaction `t` with this reference holds it. An archived one does, because its row cannot be read.
+ *
+ * @param key acquirer, merchant and reference in SQL
+ * @param which a condition on `t`
+ */
+export const IS_REFERENCE_HELD = (key: readonly [string, string, string], which: string) => `exists (
+  select from merchant_references r left join transactions t on t.acquirer_id = r.acquirer_id and t.id = r.id
+  where (r.acquirer_id, r.merchant_id, r.merchant_reference) = (${key.join(', ')}) and (t.id is null or (${which} and ${HOLDS})))`;
 
 /**
  * Whether a tap without a link holds the paymentReference of a link `l`. The creation of a link looks for such a tap,
  * and the tap looks for such a link. If both start within the same milliseconds, neither sees the other, and both are
  * stored. This condition then prevents a second payment on the link; taps without a link need not check it.
  */
-const IS_OVERTAKEN = `exists (select from transactions t
-  where t.acquirer_id = l.acquirer_id and t.merchant_id = l.merchant_id and t.merchant_reference = l.payment_reference
-    and t.consumer_id is null and ${HOLDS})`;
+const IS_OVERTAKEN = IS_REFERENCE_HELD(
+  ['l.acquirer_id', 'l.merchant_id', 'l.payment_reference'],
+  't.consumer_id is null',
+);
 
 /** Whether a tap `x` without a link has the reference of a link: only two index look-ups. */
 export const IS_NAMED_LIKE_A_LINK = `coalesce(

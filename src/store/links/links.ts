@@ -127,7 +127,8 @@ export class PostgresLinks implements LinkStore {
   }
 
   async isUnused({ acquirerId, merchantId }: Link, merchantReference: string): Promise<boolean> {
-    const text = 'select from transactions where acquirer_id = $1 and merchant_id = $2 and merchant_reference = $3';
+    const text =
+      'select from merchant_references where acquirer_id = $1 and merchant_id = $2 and merchant_reference = $3';
     const values = [acquirerId, merchantId, merchantReference];
     const { rowCount } = await mapConnectionLoss(this.#database.query({ name: 'is-reference-unused', text, values }));
     return rowCount === 0;

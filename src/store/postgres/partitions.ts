@@ -3,12 +3,13 @@ import { type ChangeResult, changeBriefly, sqlStateOf } from './change-briefly.t
 import type { Database } from './open-database.ts';
 
 /**
- * Tables that grow with every tap, partitioned by the UTC day of the insert (column `day`, by the clock of the
- * database). Rows past their retention time are removed by dropping a partition, which takes milliseconds and leaves
- * nothing to vacuum.
+ * Tables that grow with every tap, partitioned by the UTC day of the insert. Rows past their retention time are removed by
+ * dropping a partition, which takes milliseconds and leaves nothing to vacuum.
  */
 export interface PartitionedTable {
   readonly name: string;
+  /** What has the day: a column `day`, by the clock of the database, or the time in the `id`. */
+  readonly key: 'day' | 'id';
   /**
    * The audit trail is kept for seven years. A query that cannot exclude partitions, such as `verify-ledger`, locks each
    * of them with its indexes: 84 months are few, 2,557 days would fill the lock table of a server with its usual settings.
@@ -20,10 +21,27 @@ export interface PartitionedTable {
   readonly isAppendOnly: boolean;
   /** No partition with a younger row is dropped, with any settings. */
   readonly leastDays: number;
+  /** Storage parameters of a partition; they cannot be those of the whole table. */
+  readonly storage?: string;
 }
+
+/**
+ * Its months are never dropped by age: a month leaves when an operator archives it. Of its columns only the primary key has
+ * the id, so a row of any month is found at the cost of one index.
+ */
+export const TRANSACTIONS: PartitionedTable = {
+  name: 'transactions',
+  key: 'id',
+  period: 'month',
+  aheadDays: 35,
+  isAppendOnly: false,
+  leastDays: Number.POSITIVE_INFINITY,
+  storage: 'fillfactor = 45',
+};
 
 export const TRANSACTION_EVENTS: PartitionedTable = {
   name: 'transaction_events',
+  key: 'day',
   period: 'month',
   aheadDays: 35,
   isAppendOnly: true,
@@ -31,6 +49,7 @@ export const TRANSACTION_EVENTS: PartitionedTable = {
 };
 export const ATTEMPT_MESSAGES: PartitionedTable = {
   name: 'attempt_messages',
+  key: 'day',
   period: 'day',
   aheadDays: 7,
   isAppendOnly: false,
@@ -53,17 +72,27 @@ const CHANGE_LOCK = 7_404_001;
  * A partition has rows from `first` on and before `bound`; the default partition is not among them. Days are compared as
  * dates and never as text, whose order depends on the session's DateStyle.
  */
-const PARTITIONS = `partitions as (
-  select name, bounds[1]::date as first, bounds[2]::date as bound
+const PARTITIONS = (key: PartitionedTable['key']) => `partitions as (
+  select name, ${DAY_OF[key]('bounds[1]')} as first, ${DAY_OF[key]('bounds[2]')} as bound
   from (select relname::text as name, pg_get_expr(relpartbound, c.oid) as expression from pg_class c
     join pg_inherits on inhrelid = c.oid where inhparent = $1::regclass) as partition
   cross join lateral regexp_match(expression, 'FROM \\(''(.*)''\\) TO \\(''(.*)''\\)') as bounds where bounds is not null
 )`;
 
+/** The UTC day of a value of the key, and the least value of a day, as text. */
+const DAY_OF = {
+  day: (value: string) => `${value}::date`,
+  id: (value: string) => `(time_of_id(${value}::uuid) at time zone 'UTC')::date`,
+};
+const FIRST_OF = {
+  day: (day: string) => `to_char(${day}, 'YYYY-MM-DD')`,
+  id: (day: string) => `first_id(${day}::timestamp at time zone 'UTC')::text`,
+};
+
 const TODAY = `(clock_timestamp() at time zone 'UTC')::date`;
 
 /** $1: the table, $2: its period, $3: days ahead. Periods of which the table has no part as a partition. */
-const MISSING = `with ${PARTITIONS},
+const MISSING = (key: PartitionedTable['key']) => `with ${PARTITIONS(key)},
 periods as (
   select begun::date as first, (begun + ('1 ' || $2)::interval)::date as bound
   from generate_series(date_trunc($2, ${TODAY}::timestamp), ${TODAY} + $3::integer, ('1 ' || $2)::interval) as begun
@@ -88,21 +117,22 @@ export interface PartitionChanges {
  * reading: one that remains after a crash would refuse the rows of later days.
  */
 export async function makePartitions(database: Database, table: PartitionedTable): Promise<PartitionChanges> {
-  const { rows: periods } = await database.query<{ from: string; to: string }>(
-    `${MISSING}, strays as materialized (select distinct day from ${table.name}_default)
-     select to_char(first, 'YYYY-MM-DD') as "from", to_char(bound, 'YYYY-MM-DD') as "to" from missing
+  const { key } = table;
+  const { rows: periods } = await database.query<Period>(
+    `${MISSING(key)}, strays as materialized (select distinct ${DAY_OF[key](key)} as day from ${table.name}_default)
+     select to_char(first, 'YYYYMMDD') as name, ${FIRST_OF[key]('first')} as "from", ${FIRST_OF[key]('bound')} as "to" from missing
      where not exists (select from strays where day >= first and day < bound) order by first`,
     [table.name, table.period, table.aheadDays],
   );
   const done: string[] = [];
   const postponed: string[] = [];
   let isTooLarge = false;
-  for (const { from, to } of periods) {
-    const name = `${table.name}_${from.replaceAll('-', '')}`;
+  for (const period of periods) {
+    const name = `${table.name}_${period.name}`;
     // After a default partition that cannot be read in time, each further attempt would only make others wait.
     const end: ChangeResult | 'tooLarge' = isTooLarge
       ? 'tooLarge'
-      : await makePartition(database, table, { name, from, to });
+      : await makePartition(database, table, { ...period, name });
     isTooLarge = end === 'tooLarge';
     if (end === 'changed') done.push(name);
     else if (end !== 'needless') postponed.push(name);
@@ -110,15 +140,23 @@ export async function makePartitions(database: Database, table: PartitionedTable
   return { done, postponed };
 }
 
+interface Period {
+  readonly name: string;
+  /** The least value of the key, and the least one that is beyond. */
+  readonly from: string;
+  readonly to: string;
+}
+
 async function makePartition(
   database: Database,
-  { name: table, isAppendOnly }: PartitionedTable,
-  { name, from, to }: { readonly name: string; readonly from: string; readonly to: string },
+  { name: table, isAppendOnly, storage }: PartitionedTable,
+  { name, from, to }: Period,
 ): Promise<ChangeResult | 'tooLarge'> {
   const make = async (client: pg.ClientBase) => {
     if (await exists(client, name)) return 'needless';
     await client.query(`set local statement_timeout = ${READ_DEFAULT_MS}`);
-    await client.query(`create table ${name} (like ${table} including defaults including constraints)`);
+    await client.query(`create table ${name} (like ${table} including defaults including constraints including generated)
+      ${storage === undefined ? '' : `with (${storage})`}`);
     if (isAppendOnly)
       await client.query(`create trigger ${name}_append_only before update or truncate on ${name}
         for each statement execute function refuse_change()`);
@@ -169,11 +207,11 @@ interface Expired {
 /** The partitions in which every row is older, from the oldest on. */
 async function findExpired(
   database: Pick<Database, 'query'>,
-  { name }: PartitionedTable,
+  { name, key }: PartitionedTable,
   days: number,
 ): Promise<Expired[]> {
   const { rows } = await database.query<Expired>(
-    `with ${PARTITIONS}, cutoff as (select ${TODAY} - ceil($2::float8)::integer as day)
+    `with ${PARTITIONS(key)}, cutoff as (select ${TODAY} - ceil($2::float8)::integer as day)
      select name, to_char(day, 'YYYY-MM-DD') as cutoff from partitions, cutoff where bound <= day order by bound`,
     [name, days],
   );
@@ -210,16 +248,16 @@ export interface PartitionState {
 export async function partitionState(
   database: Pick<Database, 'query'>,
   table: PartitionedTable,
-  days: number,
+  days?: number,
 ): Promise<PartitionState> {
-  const { name, period, aheadDays } = table;
+  const { name, key, period, aheadDays } = table;
   // The last one may be missing until the next purge.
   const { rows } = await database.query<Omit<PartitionState, 'expired'>>(
-    `${MISSING} select to_char(min(greatest(first, ${TODAY} + 1)), 'YYYY-MM-DD') as missing,
+    `${MISSING(key)} select to_char(min(greatest(first, ${TODAY} + 1)), 'YYYY-MM-DD') as missing,
       exists (select from ${name}_default) as "hasStrayRows" from missing where bound > ${TODAY} + 1`,
     [name, period, aheadDays - 1],
   );
-  const expired = await findExpired(database, table, days + 1);
+  const expired = days === undefined ? [] : await findExpired(database, table, days + 1);
   return { ...rows[0]!, expired: expired.map((each) => each.name) };
 }
 

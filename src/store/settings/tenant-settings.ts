@@ -67,7 +67,7 @@ export const MERCHANT_SETTINGS: SettingsTable<NewMerchant, StoredMerchant> = {
 
 // Neither table has a foreign key: the first is written too often, the second holds the keys of all owners.
 const MERCHANT_HISTORY = `
-select from transactions where acquirer_id = $1 and merchant_id = $2
+select from merchant_references where acquirer_id = $1 and merchant_id = $2
 union all select from api_keys where acquirer_id = $1 and merchant_id = $2
 union all select from issuer_keys where acquirer_id = $1 and merchant_id = $2
 limit 1`;

@@ -53,11 +53,17 @@ const INSERT = `
 with x as (${newTaps.rows}),
 ${usesOfNewTaps.queries},
 named as materialized (select x.id from x where x."consumerId" is null and x.type = ${TransactionType.Tap} and ${IS_NAMED_LIKE_A_LINK}),
+referenced as (
+  insert into merchant_references (acquirer_id, merchant_id, merchant_reference, id)
+  select x."acquirerId", x."merchantId", x."merchantReference", x.id from x
+  where x.id not in (select named.id from named) and x.id not in (select f."usedIn" from foreign_uses f)
+  on conflict do nothing
+  returning acquirer_id, id
+),
 inserted as (
   insert into transactions (${columnNames(COLUMNS)}, ${TIMES.names})
   select ${columnValues(COLUMNS)}, ${TIMES.values} from x
-  where x.id not in (select named.id from named) and x.id not in (select f."usedIn" from foreign_uses f)
-  on conflict (acquirer_id, merchant_id, merchant_reference) do nothing
+  join referenced r on r.acquirer_id = x."acquirerId" and r.id = x.id
   returning acquirer_id, id
 ),
 entries as (

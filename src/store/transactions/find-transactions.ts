@@ -107,6 +107,10 @@ export async function findTransactions(
   return rows;
 }
 
+/** The id of the transaction that has a reference of a merchant. It may be archived. */
+const NAMED =
+  'select id from merchant_references where acquirer_id = $1 and merchant_id = $2 and merchant_reference = $3';
+
 export async function findByReference(
   database: Database,
   acquirerId: number,
@@ -115,7 +119,7 @@ export async function findByReference(
 ): Promise<Transaction | undefined> {
   const { rows } = await database.query<Transaction>({
     name: 'find-by-reference',
-    text: `${SELECT} where acquirer_id = $1 and merchant_id = $2 and merchant_reference = $3`,
+    text: `${SELECT} where acquirer_id = $1 and id = (${NAMED})`,
     values: [acquirerId, merchantId, merchantReference],
   });
   return rows[0];
@@ -136,8 +140,9 @@ export async function findTapByReference(
       with m as (select id from merchants
         where acquirer_id = $1 and ($2::integer is null or integrator_id = $2) and ($3::text is null or id = $3)),
       named as (
-        select t.id from m join transactions t
-          on t.acquirer_id = $1 and t.merchant_id = m.id and t.merchant_reference = $4 and t.original_id is null
+        select t.id from m
+        join merchant_references r on r.acquirer_id = $1 and r.merchant_id = m.id and r.merchant_reference = $4
+        join transactions t on t.acquirer_id = $1 and t.id = r.id and t.original_id is null
         union
         select t.id from m join links l on l.acquirer_id = $1 and l.merchant_id = m.id and l.payment_reference = $4
         join transactions t on t.acquirer_id = $1 and t.id = l.transaction_id and t.consumer_id = l.id
@@ -195,7 +200,7 @@ export async function findEvents(
 
 /** Two look-ups in unique indexes. */
 const IS_FREE = `select not exists (
-    select from transactions where acquirer_id = $1 and merchant_id = $2 and merchant_reference = $3)
+    ${NAMED})
   and not exists (
     select from links where acquirer_id = $1 and merchant_id = $2 and payment_reference = $3 and not is_expired) as free`;
 

@@ -125,9 +125,10 @@ function addReference(conditions: TenantConditions, { merchantId }: Tenant, refe
   const { acquirer, integrator, ownSql } = conditions;
   const ofIntegrator = integrator === undefined ? '' : ` and integrator_id = ${integrator}`;
   const merchants = `select id from merchants where acquirer_id = ${acquirer}${ofIntegrator}`;
-  const isWithin = merchantId === undefined ? ` and merchant_id = any(array(${merchants}))` : '';
+  const ofMerchants = merchantId === undefined ? `any(array(${merchants}))` : conditions.parameter(merchantId);
   const links = `select id from links where ${ownSql} and payment_reference = $`;
-  const ids = `select id from transactions where ${ownSql} and merchant_reference = $${isWithin}
+  const ids = `select id from merchant_references where acquirer_id = ${acquirer} and merchant_reference = $
+      and merchant_id = ${ofMerchants}
     union all select id from transactions where acquirer_id = ${acquirer} and type in (${TAP_TYPES})
       and consumer_id = any(array(${links}))`;
   conditions.add('reference', `id = any(array(${ids}))`, reference);

@@ -4,7 +4,13 @@ import { FIRST_TAP_DATE, TAP_USABLE_DAYS } from '../../payments/model/time-limit
 import { ReversalState, RUNNING_REVERSAL_STATES, VoidState } from '../../payments/model/transaction.ts';
 import { IS_HELD } from '../links/link-claims.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { ATTEMPT_MESSAGES, dropPartitions, makePartitions, TRANSACTION_EVENTS } from '../postgres/partitions.ts';
+import {
+  ATTEMPT_MESSAGES,
+  dropPartitions,
+  makePartitions,
+  TRANSACTION_EVENTS,
+  TRANSACTIONS,
+} from '../postgres/partitions.ts';
 
 const { needsReview } = ReversalState;
 
@@ -219,13 +225,14 @@ async function keepPartitions(
   onError: (error: unknown) => void,
 ): Promise<void> {
   for (const [table, days] of [
+    [TRANSACTIONS, undefined],
     [TRANSACTION_EVENTS, auditDays],
     [ATTEMPT_MESSAGES, messageDays],
   ] as const) {
     const report = (what: string) => (cause: Error) =>
       onError(new Error(`partitions of ${table.name} could not be ${what}: ${cause.message}`, { cause }));
     await makePartitions(database, table).catch(report('made'));
-    await dropPartitions(database, table, days).catch(report('dropped'));
+    if (days !== undefined) await dropPartitions(database, table, days).catch(report('dropped'));
   }
 }
 

@@ -76,7 +76,8 @@ export class FirstStatistics {
 
   async #analyze(milestone: number): Promise<void> {
     const { rows } = await this.#database.query<{ isKnown: boolean }>(
-      'select reltuples >= $1 as "isKnown" from pg_class where oid = $2::regclass',
+      `select coalesce(sum(c.reltuples), 0) >= $1 as "isKnown" from pg_class c
+       where c.oid in (select relid from pg_partition_tree($2::regclass) where isleaf)`,
       [milestone, this.#table],
     );
     if (!rows[0]!.isKnown) await this.#database.query(`analyze ${this.#table}`);

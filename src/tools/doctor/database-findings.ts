@@ -1,6 +1,6 @@
 import { migrationsOf } from '../../store/postgres/migrate.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
-import { ATTEMPT_MESSAGES, partitionState, TRANSACTION_EVENTS } from '../../store/postgres/partitions.ts';
+import { ATTEMPT_MESSAGES, partitionState, TRANSACTION_EVENTS, TRANSACTIONS } from '../../store/postgres/partitions.ts';
 import { readRestore, readUnseen } from '../../store/transactions/lost-window.ts';
 import type { Retention } from '../../store/transactions/purge.ts';
 import { type Finding, fault, good, warning } from './finding.ts';
@@ -243,6 +243,7 @@ export async function partitionFindings(
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const [table, days] of [
+    [TRANSACTIONS, undefined],
     [TRANSACTION_EVENTS, auditDays],
     [ATTEMPT_MESSAGES, messageDays],
   ] as const) {

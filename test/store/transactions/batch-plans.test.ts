@@ -38,8 +38,10 @@ describe.each([
     await Promise.all(Array.from({ length: TAPS }, insert));
     await expect.poll(() => isAnalyzed('transactions')).toBe(true);
 
+    await respondTo([await insert()]); // plans it again, with the settings of a batch
     const plan = await planOf('record-responses');
-    expect(plan).toContain('Index Scan using transactions_pkey on transactions');
+    expect(plan).not.toContain('Seq Scan');
+    expect(plan).toContain('Index Scan using transactions_default_pkey on transactions_default');
     expect(plan).toContain('Index Cond: ((acquirer_id = x."acquirerId") AND (id = x.id))');
   });
 

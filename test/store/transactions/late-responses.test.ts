@@ -215,7 +215,7 @@ describe('the request that a response belongs to', () => {
       `explain select from transactions t where acquirer_id = 1 and tid = 'TW000001' and stan = '000017' and ${IS_OPEN_TO_RESPONSE}`,
     );
     client.release(true);
-    expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('transactions_open_to_response');
+    expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('transactions_default_acquirer_id_tid_stan_idx');
     const pagesOf = async (index: string): Promise<number> => {
       const { rows: sizes } = await database.query<{ bytes: number }>('select pg_relation_size($1) as bytes', [index]);
       return sizes[0]!.bytes / 8_192;
@@ -223,11 +223,11 @@ describe('the request that a response belongs to', () => {
     const approved = { disposition: Disposition.Approved, reversalState: ReversalState.none };
     for (let tap = 0; tap < 50; tap++) await uncertain(approved);
     const justTheFirst = 1; // which shows that there is no other
-    expect(await pagesOf('transactions_open_to_response')).toBe(justTheFirst);
-    expect(await pagesOf('transactions_owed')).toBe(justTheFirst);
+    expect(await pagesOf('transactions_default_acquirer_id_tid_stan_idx')).toBe(justTheFirst);
+    expect(await pagesOf('transactions_default_acquirer_id_stan_idx')).toBe(justTheFirst);
     await uncertain();
-    expect(await pagesOf('transactions_open_to_response')).toBeGreaterThan(justTheFirst);
-    expect(await pagesOf('transactions_owed')).toBeGreaterThan(justTheFirst);
+    expect(await pagesOf('transactions_default_acquirer_id_tid_stan_idx')).toBeGreaterThan(justTheFirst);
+    expect(await pagesOf('transactions_default_acquirer_id_stan_idx')).toBeGreaterThan(justTheFirst);
   });
 });
 

@@ -87,9 +87,12 @@ const FILTERS: readonly (readonly [string, Partial<TransactionFilter>])[] = [
   ['needsReview', { needsReview: true }],
 ];
 
+/** The partition with the rows; those of the coming months are empty, and read in any way. */
+const FILLED = 'transactions_default';
+
 function expectIndex(plan: string | undefined): void {
-  expect(plan).toMatch(/Index (Only )?Scan.* on transactions/);
-  expect(plan).not.toContain('Seq Scan on transactions');
+  expect(plan).toMatch(new RegExp(`Index (Only )?Scan.* on ${FILLED}`));
+  expect(plan).not.toContain(`Seq Scan on ${FILLED}`);
 }
 
 describe('every filter of the list finds its page with an index', () => {
@@ -125,9 +128,9 @@ describe('every filter of the list finds its page with an index', () => {
         for (const filter of [{}, { startDate: '2020-01-01' }, { disposition: 0 }] as const) {
           const plan = await planOf(tenant, { merchantReference: 'payment-777', ...filter }, mode);
           if (plan === undefined) continue;
-          expect(plan).toContain('transactions_by_link');
+          expect(plan).toContain(`${FILLED}_acquirer_id_consumer_id_idx`);
           expect(plan).toContain('links_by_any_payment_reference');
-          expect(plan).not.toMatch(/Seq Scan on (transactions|links)/);
+          expect(plan).not.toMatch(new RegExp(`Seq Scan on (${FILLED}|links)`));
           const [, pages] = /Buffers: shared hit=(\d+)/.exec(plan) ?? [];
           expect(Number(pages)).toBeLessThan(250);
         }
@@ -138,7 +141,7 @@ describe('every filter of the list finds its page with an index', () => {
   test('a rare amount reads little more than it shows', async () => {
     for (const tenant of [ACQUIRER, INTEGRATOR, MERCHANT]) {
       for (const filter of [{ minAmount: 999_999 }, { maxAmount: 0.01 }, { minAmount: 10, maxAmount: 10 }]) {
-        expect(await planOf(tenant, filter)).toContain('transactions_by_major_amount');
+        expect(await planOf(tenant, filter)).toContain(`${FILLED}_acquirer_id_expr_merchant_id_idx`);
       }
     }
   });
@@ -147,7 +150,7 @@ describe('every filter of the list finds its page with an index', () => {
     for (const tenant of [ACQUIRER, INTEGRATOR, MERCHANT]) {
       for (const mode of ['own', 'kept'] as const) {
         const plan = await planOf(tenant, {}, mode);
-        expect(plan).not.toContain('Sort');
+        expect(plan).not.toContain('Sort Method');
         const [, pages] = /Buffers: shared hit=(\d+)/.exec(plan!) ?? [];
         expect(Number(pages)).toBeLessThan(400);
       }

@@ -331,6 +331,7 @@ create table links (
   transaction_id uuid, -- The last tap, set in the commit of its row.
   expires_at timestamptz not null, -- Afterwards no tap may begin.
   is_expired boolean not null default false, -- Set when it has expired and no tap holds it: its reference is free.
+  is_held_by_archived boolean not null default false, -- Whether a tap that holds it was archived.
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
   -- The form with which a person cancelled the link. A form that is sent again finds its own id here.
@@ -371,8 +372,8 @@ create table handover_keys (
   expires_at timestamptz not null -- Afterwards no tap is sealed to it.
 );
 
--- One row for each tap, refund and void; it is never deleted. Statuses, dispositions and types are the ids of the
--- published interface (src/payments/model).
+-- One row for each tap, refund and void; none is ever deleted. Statuses, dispositions and types are the ids of the
+-- published interface (src/payments/model). Partitioned by month, so that old months can be archived.
 --
 -- Order of the columns: Postgres logs of an update only the bytes between the first and the last change, if both
 -- versions of the row are on one page. So columns that do not change after the insert come first, and those that every
@@ -385,7 +386,7 @@ create table handover_keys (
 create table transactions (
   acquirer_id integer not null,
   integrator_id integer not null,
-  id uuid not null, -- Assigned by the gateway, at random.
+  id uuid not null, -- Assigned by the gateway: the time of its creation, then random digits (uuid.ts). The partition.
   created_at timestamptz not null,
   respond_by timestamptz not null, -- The attempt is submitted only if the switch's deadline ends before.
   attempt smallint not null, -- Counts from 1. A PIN, or a permitted resubmission, begins the next.
@@ -454,9 +455,18 @@ create table transactions (
   provider_fields jsonb, -- Other values of the processor for reconciliation (2.6). Never card data.
   status smallint not null check (status between 0 and 10), -- Position in the lifecycle (3.3).
   updated_at timestamptz not null,
-  primary key (acquirer_id, id),
-  unique (acquirer_id, merchant_id, merchant_reference)
-) with (fillfactor = 45);
+  primary key (acquirer_id, id)
+) partition by range (id);
+
+-- The reference of each tap, refund and void. A table of its own, because an index of a partitioned table is unique only
+-- within a partition, and because a reference stays used when the month of its transaction is archived.
+create table merchant_references (
+  acquirer_id integer not null,
+  merchant_id text not null,
+  merchant_reference text not null, -- As in transactions.
+  id uuid not null, -- Of the transaction.
+  primary key (acquirer_id, merchant_id, merchant_reference)
+);
 
 -- Every filter of the list has an index that returns its rows in the order of the list, newest first, so that the cost
 -- of a page depends only on its rows.
@@ -507,6 +517,30 @@ create index transactions_owed on transactions (acquirer_id, stan) where reversa
 -- Finds cards past their retention. Old rows are adjacent, in the order of their insertion: a summary for each range of
 -- pages finds them, and costs almost nothing on insert. The same holds for the other BRIN indexes.
 create index transactions_by_age on transactions using brin (created_at) with (autosummarize = on);
+
+-- The least id of a transaction that is created at this time, and the time of an id.
+create function first_id(at timestamptz) returns uuid language sql immutable parallel safe as $$
+  select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+$$;
+create function time_of_id(id uuid) returns timestamptz language sql immutable parallel safe as $$
+  select to_timestamp(('x' || translate(left(id::text, 13), '-', ''))::bit(48)::bigint / 1000.0)
+$$;
+
+-- Rows of months without a partition, so that no insert fails for lack of one.
+create table transactions_default partition of transactions default with (fillfactor = 45);
+
+-- The first partitions, as partitions.ts makes all later ones.
+do $$
+declare
+  month timestamp;
+begin
+  for months in 0..2 loop
+    month := date_trunc('month', clock_timestamp() at time zone 'UTC') + make_interval(months => months);
+    execute format('create table %I partition of transactions for values from (%L) to (%L) with (fillfactor = 45)',
+      'transactions_' || to_char(month, 'YYYYMMDD'), first_id(month at time zone 'UTC'),
+      first_id((month + interval '1 month') at time zone 'UTC'));
+  end loop;
+end $$;
 
 -- Values that are accepted once in the installation: the chip data of a tap, and the key serial number of a PIN block.
 -- A copy of a tap would otherwise pay for another merchant. The key has no tenant for that reason. Rows never change.
