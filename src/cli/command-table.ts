@@ -61,6 +61,10 @@ export const COMMANDS: Sections = {
       description: 'show a transaction by id, reference or correlation id',
       load: () => import('./transaction.ts'),
     },
+    archive: {
+      description: 'write old months of transactions to files, and read them again',
+      load: () => import('./archive.ts'),
+    },
     restored: {
       description: 'state that the database was restored; show and release what is held since',
       load: () => import('./restored.ts'),

@@ -30,6 +30,9 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   'processor new': ['tapwire processor new acme', 'tapwire processor new acme --spec packager.xml'],
   'processor show': ['tapwire processor show --acquirer 1 1'],
+  'archive list': ['tapwire archive list'],
+  'archive write': ['tapwire archive write 2026-01 --to /srv/archive'],
+  'archive restore': ['tapwire archive restore 2026-01 --from /srv/archive'],
   restored: [
     'tapwire restored --lost-from 2026-11-20T10:00:00Z --lost-until 2026-11-20T11:30:00Z',
     'tapwire restored --json',

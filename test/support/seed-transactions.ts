@@ -64,6 +64,8 @@ export async function seedTransactions(database: Database, plan: SeedPlan): Prom
     await database.query(ROWS, [from, to, merchants, integrators]);
     onProgress?.(to);
   }
+  await database.query(`insert into merchant_references (acquirer_id, merchant_id, merchant_reference, id)
+    select acquirer_id, merchant_id, merchant_reference, id from transactions on conflict do nothing`);
   await database.query('analyze transactions');
   await database.query('analyze merchants');
 }

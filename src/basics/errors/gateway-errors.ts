@@ -17,6 +17,16 @@ export type StartErrorCode =
 
 export class StartError extends UserFixableError<StartErrorCode> {}
 
+/** Why a month of transactions cannot be archived, or an archive cannot be restored. */
+export type ArchiveErrorCode =
+  | 'MONTH_NOT_FOUND'
+  | 'MONTH_NOT_ENDED'
+  | 'MONTH_PRESENT'
+  | 'ARCHIVE_DAMAGED'
+  | 'DATABASE_BUSY';
+
+export class ArchiveError extends UserFixableError<ArchiveErrorCode> {}
+
 /** Why a plug-in, a processor or a reader format, cannot be used. */
 export type PlugInErrorCode = 'PLUG_IN_NOT_FOUND' | 'PLUG_IN_BROKEN' | 'PLUG_IN_INVALID' | 'PLUG_IN_DUPLICATE';
 

@@ -1,10 +1,4 @@
-import {
-  DuplicateReference,
-  NoConfiguration,
-  Overloaded,
-  RequestRejected,
-  StoreUnavailable,
-} from '../../basics/errors.ts';
+import { DuplicateReference, NoConfiguration, Overloaded, RequestRejected } from '../../basics/errors.ts';
 import { readRequestedAmount } from '../decisions/admit.ts';
 import { holdIfLost } from '../decisions/after-restore.ts';
 import { currencyOf } from '../model/money.ts';
@@ -84,7 +78,7 @@ export class Refunds {
       throw tooMuch(); // the insert found the balance reserved, and the reservation has been released since
     }
     const faster = await this.#findRepeated(sale, request.refundReference, amountMinor);
-    if (!faster) throw new StoreUnavailable(false);
+    if (!faster) throw new DuplicateReference(); // of a transaction whose month was archived
     return this.#outcomes.await(faster);
   }
 

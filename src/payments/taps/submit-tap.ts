@@ -124,7 +124,8 @@ export class Taps {
     const { acquirerId, merchantId, merchantReference } = draft.transaction;
     const before = await this.#deps.store.findByReference(acquirerId, merchantId, merchantReference);
     if (!before && isCopied) return this.#refuseCopy(principal, draft, request);
-    if (!before) throw draft.link ? refusedLink(draft.link) : new StoreUnavailable(false);
+    // Without a link, the month of the transaction with the reference was archived.
+    if (!before) throw draft.link ? refusedLink(draft.link) : new DuplicateReference();
     if (before.originalId !== null) throw new DuplicateReference(); // the reference of a refund or a void
     if (this.#isRepeated(principal, draft, { before, request })) return this.#outcomes.await(before);
     if (!reachedNoSwitch(before)) throw usedReference(principal, draft.transaction, before);

@@ -132,7 +132,7 @@ export async function makePartitions(database: Database, table: PartitionedTable
     // After a default partition that cannot be read in time, each further attempt would only make others wait.
     const end: ChangeResult | 'tooLarge' = isTooLarge
       ? 'tooLarge'
-      : await makePartition(database, table, { ...period, name });
+      : await attachPartition(database, table, { ...period, name }, true);
     isTooLarge = end === 'tooLarge';
     if (end === 'changed') done.push(name);
     else if (end !== 'needless') postponed.push(name);
@@ -140,36 +140,75 @@ export async function makePartitions(database: Database, table: PartitionedTable
   return { done, postponed };
 }
 
-interface Period {
+/** A partition: the name of its table, and its rows. */
+export interface Period {
   readonly name: string;
   /** The least value of the key, and the least one that is beyond. */
   readonly from: string;
   readonly to: string;
 }
 
-async function makePartition(
-  database: Database,
+/** Creates a table that a partition is made of, as long as it has no rows of its own. */
+async function createPartitionTable(
+  client: Pick<pg.ClientBase, 'query'>,
   { name: table, isAppendOnly, storage }: PartitionedTable,
+  name: string,
+): Promise<void> {
+  await client.query(`create table ${name} (like ${table} including defaults including constraints including generated)
+    ${storage === undefined ? '' : `with (${storage})`}`);
+  if (isAppendOnly)
+    await client.query(`create trigger ${name}_append_only before update or truncate on ${name}
+      for each statement execute function refuse_change()`);
+}
+
+/**
+ * Attaches a partition.
+ *
+ * @param isNew creates its table, unless that exists
+ * @returns `needless` if a new one exists, or the default partition has rows of its period; `tooLarge` if the default
+ * partition cannot be read in time
+ */
+export async function attachPartition(
+  database: Database,
+  table: PartitionedTable,
   { name, from, to }: Period,
+  isNew = false,
 ): Promise<ChangeResult | 'tooLarge'> {
-  const make = async (client: pg.ClientBase) => {
-    if (await exists(client, name)) return 'needless';
+  const attach = async (client: pg.ClientBase) => {
+    if (isNew && (await exists(client, name))) return 'needless';
     await client.query(`set local statement_timeout = ${READ_DEFAULT_MS}`);
-    await client.query(`create table ${name} (like ${table} including defaults including constraints including generated)
-      ${storage === undefined ? '' : `with (${storage})`}`);
-    if (isAppendOnly)
-      await client.query(`create trigger ${name}_append_only before update or truncate on ${name}
-        for each statement execute function refuse_change()`);
-    await client.query(`alter table ${table} attach partition ${name} for values from ('${from}') to ('${to}')`);
+    if (isNew) await createPartitionTable(client, table, name);
+    await client.query(`alter table ${table.name} attach partition ${name} for values from ('${from}') to ('${to}')`);
     return 'changed';
   };
   try {
-    return await changeBriefly(database, { lock: [CHANGE_LOCK, table], tables: [table, `${table}_default`] }, make);
+    return await changePartitions(database, table, [], attach);
   } catch (error) {
-    if (sqlStateOf(error) === CHECK_VIOLATION) return 'needless'; // the default partition got such a row meanwhile
+    if (sqlStateOf(error) === CHECK_VIOLATION) return 'needless';
     if (sqlStateOf(error) === QUERY_CANCELED) return 'tooLarge';
     throw error;
   }
+}
+
+/** Makes a partition a table of its own, which no statement of the gateway reads or changes. */
+export function detachPartition(database: Database, table: PartitionedTable, name: string): Promise<ChangeResult> {
+  return changePartitions(database, table, [name], async (client) => {
+    await client.query(`alter table ${table.name} detach partition ${name}`);
+    return 'changed';
+  });
+}
+
+function changePartitions(
+  database: Database,
+  { name }: PartitionedTable,
+  partitions: readonly string[],
+  change: (client: pg.ClientBase) => Promise<'changed' | 'needless'>,
+): Promise<ChangeResult> {
+  return changeBriefly(
+    database,
+    { lock: [CHANGE_LOCK, name], tables: [name, `${name}_default`, ...partitions] },
+    change,
+  );
 }
 
 /**
@@ -185,8 +224,7 @@ export async function dropPartitions(
   const done: string[] = [];
   const postponed: string[] = [];
   for (const expired of await findExpired(database, table, days)) {
-    const tables = [table.name, `${table.name}_default`, expired.name];
-    const end = await changeBriefly(database, { lock: [CHANGE_LOCK, table.name], tables }, async (client) => {
+    const end = await changePartitions(database, table, [expired.name], async (client) => {
       if (!(await exists(client, expired.name))) return 'needless';
       await refuseYounger(client, expired);
       await client.query(`drop table ${expired.name}`);
