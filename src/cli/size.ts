@@ -61,7 +61,7 @@ function textOf(size: Size, { messageDays, webhookDays }: { messageDays: number;
       `${size.commitsPerSecond} per second, each in 1 to 2 ms; fewer at high rates`,
     ],
     ['Write-ahead log, and its archive', `${bytesText(bytes.walPerDay)} per day`],
-    ['Transactions', `${bytesText(bytes.transactionsPerYear)} per year, always kept`],
+    ['Transactions', `${bytesText(bytes.transactionsPerYear)} per year, until they are archived`],
     ['Audit trail', `${bytesText(bytes.trail)} in seven years`],
     ['Messages', `${bytesText(bytes.messages)} in ${messageDays} days`],
     ['Webhooks', `${bytesText(bytes.webhooks)} in ${webhookDays} days`],

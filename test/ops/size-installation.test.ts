@@ -8,8 +8,9 @@ test('a hundred taps per second, by hand', () => {
   const { bytes, ...size } = sizeOf({ ...OPTIONS, tapsPerSecond: 100 });
   // 400 × 1.7 ms is 0.68 of a core, in two halves; 400 × 0.92 ms is 0.37, in one.
   expect(size).toMatchObject({ processes: 2, postgresCores: 1, connections: 2 * 17 + 15, commitsPerSecond: 800 });
-  expect(bytes.transactionsPerYear).toBe(100 * 86_400 * 365 * 3_339);
-  expect(size.yearsToTableLimit).toBeCloseTo(3.34, 2);
+  expect(bytes.transactionsPerYear).toBe(100 * 86_400 * 365 * (3_305 + 208));
+  // 2^45 bytes of references, of which a year has 656 GB.
+  expect(size.yearsToTableLimit).toBeCloseTo(53.6, 1);
 });
 
 test('five thousand need processes on several machines, and nothing is less than for fewer taps', () => {
@@ -17,6 +18,8 @@ test('five thousand need processes on several machines, and nothing is less than
   expect(large!.processes).toBe(Math.ceil((20_000 * 1.7) / 500));
   for (const name of ['processes', 'postgresCores', 'connections', 'commitsPerSecond'] as const)
     expect(large![name]).toBeGreaterThan(small![name]);
+  // A month of 43 TB is larger than a table can be, after 24 of its days.
+  expect(large!.yearsToTableLimit * 365).toBeCloseTo(24.6, 1);
   expect(large!.bytes.walPerDay).toBe(50 * small!.bytes.walPerDay);
 });
 

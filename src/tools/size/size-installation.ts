@@ -21,7 +21,8 @@ const COST_OF_A_TAP = {
   /** Durable commits, each with a write to the disk that is waited for; one for several taps at a higher rate. */
   commits: 2,
   /** Tables with their indexes, with pages as inserts fill them. */
-  transactionBytes: 3_339,
+  transactionBytes: 3_305,
+  referenceBytes: 208,
   trailBytes: 777,
   messageBytes: 914,
   webhookBytes: 1_630,
@@ -69,7 +70,7 @@ export interface Size {
     /** After one year, with all tables. */
     readonly afterOneYear: number;
   };
-  /** Until the table of transactions reaches the limit of Postgres. */
+  /** Until a month of transactions, or all references, reach the limit of Postgres for one table. */
   readonly yearsToTableLimit: number;
   readonly postgres: {
     readonly memoryBytes: number;
@@ -85,7 +86,8 @@ export function sizeOf(options: SizeOptions): Size {
   const perDay = tapsPerSecond * SECONDS_PER_DAY;
   const perYear = perDay * DAYS_PER_YEAR;
   const processes = Math.max(MIN_PROCESSES, Math.ceil((peakPerSecond * cost.gatewayMicros) / 1e6 / BUSY_SHARE));
-  const transactionsPerYear = perYear * cost.transactionBytes;
+  const transactionsPerYear = perYear * (cost.transactionBytes + cost.referenceBytes);
+  const monthBytes = (perYear / 12) * cost.transactionBytes;
   const settings = merchants * (MERCHANT_BYTES + terminalsPerMerchant * TERMINAL_BYTES);
   const messages = perDay * messageDays * cost.messageBytes;
   const webhooks = perDay * webhookDays * cost.webhookBytes;
@@ -104,7 +106,8 @@ export function sizeOf(options: SizeOptions): Size {
       walPerDay: perDay * cost.walBytes,
       afterOneYear: settings + transactionsPerYear + perYear * cost.trailBytes + messages + webhooks,
     },
-    yearsToTableLimit: MAX_TABLE_BYTES / transactionsPerYear,
+    yearsToTableLimit:
+      MAX_TABLE_BYTES / (monthBytes > MAX_TABLE_BYTES ? monthBytes * 12 : perYear * cost.referenceBytes),
     postgres: {
       memoryBytes,
       sharedBuffersBytes: memoryBytes / 4,
