@@ -33,11 +33,15 @@ export const OUTCOME_FILTERS = [
   'open',
 ] as const;
 
+/** Kinds of transactions, as people distinguish them. A sale is a tap, whichever reader took it. */
+export const TYPE_FILTERS = ['sale', 'refund', 'void', 'mandate'] as const;
+
 export const transactionListFilter = z.strictObject({
   /** Any known detail of a transaction. */
   q: plainText(MAX_TERM_CHARS)
     .transform((text) => text.trim())
     .optional(),
+  type: z.enum(TYPE_FILTERS).optional(),
   outcome: z.enum(OUTCOME_FILTERS).optional(),
   acquirer: number.optional(),
   merchant: plainText(MAX_TERM_CHARS).optional(),

@@ -7,6 +7,7 @@ import type { OnlineAuthorization } from '../../schemas/mobile-transaction.ts';
 import { DatabaseRelay } from '../support/database-relay.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
+import { refundSale, sellApproved } from '../support/refunds.ts';
 import { expectAccessible, expectToFit } from './accessible.ts';
 import { launchChromium, openContext } from './chromium.ts';
 import { consoleVisits, expectHarmless, INSTALLATION } from './console-visits.ts';
@@ -87,7 +88,7 @@ describe('the console', () => {
     await find(page, approved);
     const panel = page.locator('#one');
     await panel.getByText('Responded To Phone').waitFor();
-    expect(await panel.locator('#one-title').innerText()).toBe('Tap · ZAR 10.00 · Approved');
+    expect(await panel.locator('#one-title').innerText()).toBe('Sale · ZAR 10.00 · Approved');
     const text = await panel.innerText();
     expect(text).toContain('411111******1111');
     expect(text).toContain(HOSTILE);
@@ -201,6 +202,44 @@ describe('the console', () => {
     await page.goto(shared);
     await page.getByText('Responded To Phone').waitFor();
     expect(faults).toEqual([]);
+  });
+
+  test('distinguishes a refund from a sale, and finds what a filter of the list would hide', async () => {
+    const sale = await sellApproved(installation, '33.00');
+    await refundSale(installation, sale, { amount: '3.00', refundReference: 'shown-as-refund' });
+    const visited = await visit('viewer', '/ops/transactions?type=refund');
+    const { page } = visited;
+    await page.getByText('1 transaction', { exact: true }).waitFor();
+    await page.getByRole('cell', { name: 'Refund', exact: true }).waitFor();
+    expect(await page.locator('#list-rows').innerText()).toContain('ZAR 3.00');
+    await page.getByLabel('Find a transaction').fill(sale);
+    await page.keyboard.press('Enter');
+    await page.locator('#one-title').getByText('Sale · ZAR 33.00').waitFor();
+    await page.goBack();
+    expect(await page.locator('#filters [name="type"]').inputValue()).toBe('');
+    await expectHarmless(visited);
+  });
+
+  test('keeps the views and columns that the person chose', async () => {
+    const { page } = await visit('viewer', '/ops/transactions?outcome=declined');
+    await page.getByText('1 transaction', { exact: true }).waitFor();
+    await page.locator('#list-views summary').click();
+    await page.getByLabel('Name of this view').fill('Declined today');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await expectAccessible(page);
+    await page.locator('#list-views summary').click();
+    await page.locator('#list-columns summary').click();
+    await page.getByRole('checkbox', { name: 'RRN' }).check();
+    await page.getByRole('checkbox', { name: 'Terminal' }).uncheck();
+    await expectAccessible(page);
+    await page.goto(addressOf('/ops/transactions'));
+    await page.locator('#list-rows tr').nth(1).waitFor();
+    const titles = await page.locator('#list-head th:visible').allInnerTexts();
+    expect([titles.includes('RRN'), titles.includes('Terminal')]).toEqual([true, false]);
+    await page.locator('#list-views summary').click();
+    await page.getByRole('link', { name: 'Declined today' }).click();
+    await page.getByText('1 transaction', { exact: true }).waitFor();
+    expect(page.url()).toBe(addressOf('/ops/transactions?outcome=declined'));
   });
 
   test('announces new transactions and does not move what is read; shows them on demand', async () => {

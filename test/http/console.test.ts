@@ -9,6 +9,7 @@ import { type ConsoleSession, consoleClient } from '../support/console-client.ts
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
+import { refundSale, sellApproved } from '../support/refunds.ts';
 
 /** Users of the installation itself. */
 const INSTALLATION = { acquirerId: 0 };
@@ -35,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.stop());
 
-const { call, post, logIn, list, search, look, act, frame } = consoleClient(() => installation);
+const { call, post, data, logIn, list, search, look, act, frame } = consoleClient(() => installation);
 
 async function recorded(id: string) {
   const text = `select acquirer_id, actor, action, kind, after from admin_events where subject_id = $1 order by id`;
@@ -183,6 +184,20 @@ describe('the list', () => {
     expect(Date.now() - Date.parse(searchedFrom!)).toBeGreaterThan(6 * 86_400_000);
     expect((await list(session, { q: '1111', from: '2020-01-01T00:00:00Z' })).searchedFrom).toBeNull();
   });
+});
+
+test('the list shows each kind of transaction alone, and refuses a kind that does not exist', async () => {
+  const session = await logIn(INSTALLATION, 'viewer');
+  const sale = await sellApproved(installation, '44.00');
+  await refundSale(installation, sale, { amount: '4.00', refundReference: 'kind-of-refund' });
+  const typesOf = async (type: string) => {
+    const { rows } = await list(session, { type, min: '4', max: '44' });
+    return [...new Set(rows.map((row) => row.type))];
+  };
+  expect(await typesOf('sale')).toEqual(['Tap']);
+  expect(await typesOf('refund')).toEqual(['Refund']);
+  expect(await typesOf('mandate')).toEqual([]);
+  expect((await data(session, 'transactions', { filter: { type: 'gift' } })).status).toBe(400);
 });
 
 describe.concurrent('the stream', () => {

@@ -6,6 +6,7 @@ import { openCharts, redrawCharts } from './charts.js';
 import { openCodec } from './codec.js';
 import { byId } from './dom.js';
 import { openHistory } from './history.js';
+import { openViews } from './list-views.js';
 import { follow, stop } from './live.js';
 import { openNames } from './names.js';
 import { look, whenAvailable } from './outage.js';
@@ -34,6 +35,7 @@ function begin({ username, role, acquirerId, mayAct, mustEnrol }) {
   byId('latency-of').textContent = acquirerId === null ? 'Latency' : 'Round trips to switches';
   document.body.classList.add('is-in');
   setMayAct(mayAct);
+  openViews(username);
   document.body.classList.toggle('must-enrol', mustEnrol);
   if (mustEnrol) {
     history.replaceState(null, '', '/ops/account');

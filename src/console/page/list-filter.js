@@ -8,7 +8,7 @@ import { readLocal, writeLocal } from './time.js';
 const MINUTE_MS = 60_000;
 /** @type {Record<string, number>} */
 const PERIODS = { '15m': 15, '1h': 60, '24h': 1_440, '7d': 10_080, '30d': 43_200 };
-const TEXTS = ['outcome', 'attention', 'merchant', 'terminal', 'scheme', 'min', 'max'];
+const TEXTS = ['type', 'outcome', 'attention', 'merchant', 'terminal', 'scheme', 'min', 'max'];
 const PARAMETERS = ['q', ...TEXTS, 'acquirer', 'processor', 'period', 'from', 'to'];
 const SUGGESTED_FROM_CHARS = 2;
 /** On a phone, the open filters are higher than the screen. The style sheet has the same width. */

@@ -2,7 +2,7 @@ import { actButton } from './acts.js';
 import { followTransaction, readTransaction } from './ask.js';
 import { copyButton } from './copy.js';
 import { byId, h, setText, table } from './dom.js';
-import { words } from './list-row.js';
+import { typeName, words } from './list-row.js';
 import { messageTable, tlvTable } from './message.js';
 import { acquirerName, merchantName, processorName, whenNamesChange } from './names.js';
 import { refundForm } from './refund.js';
@@ -138,7 +138,7 @@ function show(present, isRedrawn = false) {
 
 /** @param {Summary} summary */
 function titleOf({ amount, type, disposition, status }) {
-  return [type, amount, words(disposition ?? status)].filter(Boolean).join(' · ');
+  return [typeName(type), amount, words(disposition ?? status)].filter(Boolean).join(' · ');
 }
 
 /**
@@ -246,7 +246,7 @@ function summaryOf(summary, related, again) {
 
 /** @param {Story['related'][number]} related */
 function linkTo({ id, type, disposition }) {
-  return h('a', { 'data-view': true, href: `/ops/transactions/${id}` }, `${type} ${disposition ?? ''} `);
+  return h('a', { 'data-view': true, href: `/ops/transactions/${id}` }, `${typeName(type)} ${disposition ?? ''} `);
 }
 
 /**

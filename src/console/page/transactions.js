@@ -1,7 +1,7 @@
 import { countTransactions, exportTransactions, listTransactions, readChanges } from './ask.js';
 import { byId, count, h, keepInStep, setText } from './dom.js';
 import { addressOf, fillForm, filterOf, openFilters, readAddress, readForm } from './list-filter.js';
-import { listRow } from './list-row.js';
+import { listRow, openColumns } from './list-row.js';
 import { mayBeCard } from './may-be-card.js';
 import { addView, go } from './router.js';
 import { clockTime, time, whenZoneChanges, zoneName } from './time.js';
@@ -52,6 +52,7 @@ let asked = 0;
 
 export function openTransactions() {
   addView({ path: /^\/ops\/transactions\/?$/, element: byId('list'), open, close: () => clearInterval(watching) });
+  openColumns();
   openFilters(() => go(addressOf({ ...readForm(), q: values.q })));
   byId('search').onsubmit = (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
@@ -75,17 +76,17 @@ export function openTransactions() {
 }
 
 /**
- * Shows the list of a search that the person has submitted, also if its address is the present one.
+ * Shows the list of a search that the person has submitted, also if its address is the present one. It searches
+ * everything: a filter that was chosen for another list would hide what the person looks for.
  *
  * @param {string} text
  */
 function search(text) {
-  const filter = byId('list').hidden ? {} : readForm();
   const isWithheld = mayBeCard(text);
   // A card number is removed from the input; the result shows it masked.
   if (isWithheld) byId('query').value = '';
   submitted = { card: isWithheld ? text : undefined, opensOne: text !== '' };
-  go(addressOf(isWithheld ? filter : { ...filter, q: text }));
+  go(addressOf(isWithheld ? {} : { q: text }));
 }
 
 /**

@@ -86,6 +86,7 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
   'history.js': [OWN, SCRIPT],
   'list-filter.js': [OWN, SCRIPT],
   'list-row.js': [OWN, SCRIPT],
+  'list-views.js': [OWN, SCRIPT],
   'live.js': [OWN, SCRIPT],
   'may-be-card.js': [OWN, SCRIPT],
   'message.js': [OWN, SCRIPT],

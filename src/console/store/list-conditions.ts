@@ -1,6 +1,6 @@
 import type { ListPosition, TransactionListFilter } from '#schemas/console-transactions';
 import { Disposition } from '../../payments/model/disposition.ts';
-import { OPEN_REVERSAL_STATES } from '../../payments/model/transaction.ts';
+import { OPEN_REVERSAL_STATES, TransactionType, type TransactionTypeId } from '../../payments/model/transaction.ts';
 import { AMOUNT_MAJOR } from '../../store/transactions/list-transactions.ts';
 
 interface WantedValues {
@@ -42,15 +42,19 @@ const WITHOUT_INDEX: ReadonlySet<Wanted['by']> = new Set([
 
 /** Whether the rows must be read one after the other, so that the period must be limited. */
 export function needsPeriod(filter: ListFilter, wanted: readonly Wanted[]): boolean {
-  const { outcome, terminal, scheme, processor, min, max } = filter;
-  const isScan = outcome === 'open' || [terminal, scheme, processor, min, max].some((value) => value !== undefined);
+  const { type, outcome, terminal, scheme, processor, min, max } = filter;
+  // Most transactions are sales, so a page of them is found at once.
+  const isRareType = type !== undefined && type !== 'sale';
+  const isScan =
+    isRareType || outcome === 'open' || [terminal, scheme, processor, min, max].some((value) => value !== undefined);
   return (isScan && !wanted.some(({ by }) => by === 'id')) || wanted.some(({ by }) => WITHOUT_INDEX.has(by));
 }
 
 /** The conditions of the filter on a row `t`, without its acquirer. */
 export function filterConditions(filter: ListFilter, add: AddParameter): string[] {
-  const { outcome, merchant, terminal, scheme, processor, min, max, from, to, attention } = filter;
+  const { type, outcome, merchant, terminal, scheme, processor, min, max, from, to, attention } = filter;
   const given: (string | undefined)[] = [
+    type && `t.type in (${TYPES[type].join()})`,
     outcome && OUTCOMES[outcome],
     merchant === undefined ? undefined : `t.merchant_id = ${add(merchant)}`,
     terminal === undefined ? undefined : isTerminal(add(terminal)),
@@ -64,6 +68,13 @@ export function filterConditions(filter: ListFilter, add: AddParameter): string[
   ];
   return given.filter((condition) => condition !== undefined);
 }
+
+const TYPES: Readonly<Record<NonNullable<ListFilter['type']>, readonly TransactionTypeId[]>> = {
+  sale: [TransactionType.Tap, TransactionType.SecureCardReader],
+  refund: [TransactionType.Refund],
+  void: [TransactionType.Void],
+  mandate: [TransactionType.TT3],
+};
 
 // Outcomes other than Approved have indexes on this column (0001_schema.sql).
 const other = (disposition: number) => `t.other_disposition = ${disposition}`;
