@@ -1,6 +1,7 @@
 /** Admin events: who changed which settings of which tenant, and actions of operators at the console. */
 import { z } from 'zod';
 import { pageOf } from './admin.ts';
+import { plainText } from './plain-text.ts';
 
 /** Kinds of things that can be changed or acted on, with their names in admin events. */
 const RECORDED_KINDS = [
@@ -86,7 +87,10 @@ export const changePage = pageOf(
     .regex(/^\d{1,16}$/, 'must be a whole number')
     .transform(Number)
     .pipe(changeNumber),
-);
+).extend({
+  kind: z.enum(RECORDED_KINDS).optional().describe('Only changes of objects of this kind'),
+  id: plainText(255).optional().describe('Only changes of objects with this id'),
+});
 
 export type RecordedChange = z.output<typeof recordedChange>;
 export type RecordedKind = RecordedChange['kind'];

@@ -8,10 +8,10 @@ import {
   issuerKeyPath,
   merchantPath,
   numberInPath,
-  pageOf,
   portalUserPath,
   processorPath,
   routePath,
+  searchablePageOf,
   terminalPath,
 } from './admin.ts';
 import { changePage, recordedChange } from './admin-audit.ts';
@@ -85,7 +85,7 @@ function settingsAt<Path extends SettingsPath, Body extends z.ZodType, ResponseT
   return {
     list: get(all, 'key', {
       params: acquirerPath,
-      query: pageOf(params.shape.id as Path['shape']['id']),
+      query: searchablePageOf(params.shape.id as Path['shape']['id']),
       response: z.array(response),
     }),
     add: create(all, 'key', { params: acquirerPath, body, response }),
@@ -164,7 +164,7 @@ const { integrators, merchants, terminals, blockedDevices, attesters, apiKeys, u
 
 /** Operations on acquirers and on their settings, by operationId. */
 export const ADMIN_OPERATIONS = {
-  listAcquirers: get('/acquirers', 'key', { query: pageOf(numberInPath), response: z.array(storedAcquirer) }),
+  listAcquirers: get('/acquirers', 'key', { query: searchablePageOf(numberInPath), response: z.array(storedAcquirer) }),
   addAcquirer: create('/acquirers', 'key', { body: newAcquirer, response: storedAcquirer }),
   showAcquirer: get(acquirer, 'key', { params: acquirerPath, response: storedAcquirer }),
   changeAcquirer: patch(acquirer, 'key', { params: acquirerPath, body: acquirerChange, response: storedAcquirer }),

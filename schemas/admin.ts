@@ -7,6 +7,8 @@ const MAX_ID = 2_147_483_647;
 /** Limit of a page, the same as for a list of transactions (contract, row 4.1). */
 const MAX_PAGE = 500;
 const DEFAULT_PAGE = 100;
+/** A part of a name or id, as people type it. */
+const MAX_SEARCH_CHARS = 100;
 /** The same as for the references and names of the interface (section 8). */
 const MAX_NAME_CHARS = 255;
 
@@ -51,6 +53,16 @@ export const pageOf = <Id extends z.ZodType<number | string>>(id: Id) =>
   z.strictObject({
     limit,
     after: id.optional().describe('Id of the last result of the previous page; the list continues after it'),
+  });
+
+/** Query of a list that can be searched. */
+export const searchablePageOf = <Id extends z.ZodType<number | string>>(id: Id) =>
+  pageOf(id).extend({
+    search: plainText(MAX_SEARCH_CHARS)
+      .optional()
+      .describe(
+        'Text that the id, the name or another naming field of a result contains; upper and lower case are the same',
+      ),
   });
 
 export const name = plainText(MAX_NAME_CHARS).describe('Display name');

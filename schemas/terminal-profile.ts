@@ -2,7 +2,7 @@
  * Terminal configuration profiles (interface 4.17): what an acquirer allows its readers to take, and in which way.
  */
 import { z } from 'zod';
-import { acquirerPath, pageOf, storableObject, times } from './admin.ts';
+import { acquirerPath, searchablePageOf, storableObject, times } from './admin.ts';
 import { plainText } from './plain-text.ts';
 
 /** Limit of a profile's name, from the contract. */
@@ -252,7 +252,7 @@ export const profilePath = acquirerPath.extend({
 });
 
 /** A page of profiles, by name. */
-export const profilePage = pageOf(plainText(MAX_NAME_CHARS));
+export const profilePage = searchablePageOf(plainText(MAX_NAME_CHARS));
 
 /** The configuration that a reader gets for its proximity token (extension). */
 export const terminalConfig = z

@@ -80,8 +80,16 @@ export interface ApiKeys {
   recordUse(id: string, atMs: number): void;
 }
 
-export interface ApiKeyPrincipal {
+interface ApiKeyPrincipal {
   readonly keyId: string;
+  readonly owner: ApiKeyOwner;
+  readonly scopes: ReadonlySet<string>;
+}
+
+/** The caller of an administrative operation: the holder of an API key, or a person at the console. */
+export interface Administrator {
+  /** As the admin events name it: `key 0123…` or `user alice`. */
+  readonly actor: string;
   readonly owner: ApiKeyOwner;
   readonly scopes: ReadonlySet<string>;
 }
@@ -119,8 +127,8 @@ export function createApiKeyVerifier(options: ApiKeyVerifierOptions): ApiKeyVeri
   return new CachingVerifier(options);
 }
 
-/** @throws {AuthError} FORBIDDEN if the key does not have the scope */
-export function requireScope({ scopes }: ApiKeyPrincipal, scope: string): void {
+/** @throws {AuthError} FORBIDDEN if the caller does not have the scope */
+export function requireScope({ scopes }: Pick<Administrator, 'scopes'>, scope: string): void {
   if (!scopes.has(scope)) throw new AuthError('FORBIDDEN', 'scope');
 }
 
@@ -128,7 +136,7 @@ export function requireScope({ scopes }: ApiKeyPrincipal, scope: string): void {
  * A caller can grant only scopes that it has. Every route that creates a credential, or adds to the rights of one, calls
  * this. @throws {AuthError} FORBIDDEN
  */
-export function checkGrant({ scopes: own }: Pick<ApiKeyPrincipal, 'scopes'>, scopes: Iterable<string>): void {
+export function checkGrant({ scopes: own }: Pick<Administrator, 'scopes'>, scopes: Iterable<string>): void {
   for (const scope of scopes) if (!own.has(scope)) throw new AuthError('FORBIDDEN', 'scope');
 }
 

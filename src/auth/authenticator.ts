@@ -3,9 +3,10 @@ import { AuthError, NotFound } from '../basics/errors.ts';
 import { admitUser } from '../payments/decisions/admit.ts';
 import type { Directory } from '../payments/ports/directory-ports.ts';
 import type { Tenant } from '../payments/ports/store-ports.ts';
-import { type ApiKeyPrincipal, type ApiKeyVerifier, requireScope } from './api-key.ts';
+import { type Administrator, type ApiKeyVerifier, requireScope } from './api-key.ts';
 import type { Merchants } from './issuers/issuer-keys.ts';
 import type { MerchantPrincipal, MerchantTokenVerifier } from './issuers/verify-merchant-token.ts';
+import { administratorOf, CSRF_HEADER, type PortalSession } from './portal/portal-session.ts';
 import { mayUser, type PortalUser } from './portal/portal-user.ts';
 import { includesTenant } from './tokens/check-token.ts';
 import type { OwnToken, OwnTokens } from './tokens/gateway-tokens.ts';
@@ -19,7 +20,14 @@ type MerchantTokenScope = (typeof MERCHANT_TOKEN_SCOPES)[number];
 export interface CredentialHeaders {
   readonly authorization?: string | undefined;
   readonly 'x-api-key'?: string | string[] | undefined;
+  /** Present in requests of the console's page, whose cookie then identifies the person. */
+  readonly [CSRF_HEADER]?: string | string[] | undefined;
+  readonly cookie?: string | undefined;
+  readonly 'sec-fetch-site'?: string | string[] | undefined;
 }
+
+/** Finds the person at the console who makes a request. @throws AuthError without a session, its token, or its page */
+export type FindPerson = (headers: CredentialHeaders) => Promise<PortalSession>;
 
 export interface AuthenticatorOptions {
   readonly tokens: MerchantTokenVerifier;
@@ -28,6 +36,7 @@ export interface AuthenticatorOptions {
   readonly loginTokens: LoginTokens;
   readonly merchants: Merchants;
   readonly directory: Pick<Directory, 'merchant' | 'user'>;
+  readonly findPerson: FindPerson;
 }
 
 /** Identity of a Bearer token. */
@@ -118,14 +127,14 @@ export class Authenticator {
   }
 
   /**
-   * Accepts callers that may configure an acquirer: the operator, or the acquirer with its own key. No token is
-   * accepted, because devices hold tokens.
+   * Accepts callers that may configure an acquirer: the operator, or the acquirer with its own key, and people of either
+   * at the console. No token is accepted, because devices hold tokens.
    *
    * @param acquirerId from the URL
    * @throws AuthError for a credential that is missing, refused, or has lesser rights; NotFound for a key of another
    * acquirer, as if this acquirer did not exist
    */
-  async administrator(headers: CredentialHeaders, acquirerId: string, scope: Scope): Promise<ApiKeyPrincipal> {
+  async administrator(headers: CredentialHeaders, acquirerId: string, scope: Scope): Promise<Administrator> {
     const principal = await this.keyAlone(headers, scope);
     const { owner } = principal;
     if (owner === 'operator') return principal;
@@ -135,22 +144,28 @@ export class Authenticator {
   }
 
   /**
-   * Returns the holder of any API key, for routes that accept no token.
+   * Returns the holder of any API key, or a person at the console, for routes that accept no token.
    *
    * @param scope undefined if any key is accepted
    * @throws AuthError for a key that is missing, refused or without the scope, and for any token
    */
-  async keyAlone(headers: CredentialHeaders, scope?: Scope): Promise<ApiKeyPrincipal> {
+  async keyAlone(headers: CredentialHeaders, scope?: Scope): Promise<Administrator> {
     const key = headers['x-api-key'];
     if (headers.authorization !== undefined) {
       await this.#bearer(headers.authorization);
       throw new AuthError('FORBIDDEN', 'bearer');
     }
+    const administrator = await this.#administrator(headers, key);
+    if (scope !== undefined) requireScope(administrator, scope);
+    if (administrator.owner !== 'operator') await this.#unblocked(administrator.owner);
+    return administrator;
+  }
+
+  async #administrator(headers: CredentialHeaders, key: CredentialHeaders['x-api-key']): Promise<Administrator> {
+    if (isOfConsole(headers)) return administratorOf(await this.#options.findPerson(headers));
     if (typeof key !== 'string') throw new AuthError('UNAUTHORISED', 'key');
-    const principal = await this.#options.apiKeys.verify(key);
-    if (scope !== undefined) requireScope(principal, scope);
-    if (principal.owner !== 'operator') await this.#unblocked(principal.owner);
-    return principal;
+    const { keyId, owner, scopes } = await this.#options.apiKeys.verify(key);
+    return { actor: `key ${keyId}`, owner, scopes };
   }
 
   /**
@@ -167,11 +182,12 @@ export class Authenticator {
 
   /**
    * Names the credential of a request, the same for each of its requests: a key's id, a user, the identity for which
-   * an issuer signs, or one token of the gateway.
+   * an issuer signs, one token of the gateway, or a session of the console.
    *
    * @throws AuthError for one that is missing or refused
    */
   async credential(headers: CredentialHeaders): Promise<string> {
+    if (isOfConsole(headers)) return `session ${(await this.#options.findPerson(headers)).id}`;
     const key = headers['x-api-key'];
     const byKey = typeof key === 'string' ? await this.#options.apiKeys.verify(key) : undefined;
     if (byKey !== undefined && headers.authorization === undefined) return `key ${byKey.keyId}`;
@@ -240,6 +256,11 @@ export class Authenticator {
     if (await this.#options.merchants.isBlocked(owner)) throw new AuthError('FORBIDDEN', 'blocked');
     return owner;
   }
+}
+
+/** A request with a key or token is one of a program, whichever other headers it has. */
+function isOfConsole({ authorization, 'x-api-key': key, [CSRF_HEADER]: token }: CredentialHeaders): boolean {
+  return token !== undefined && key === undefined && authorization === undefined;
 }
 
 function ownerOfUser(user: PortalUser, scope: Scope | undefined): Tenant {

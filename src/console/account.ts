@@ -1,6 +1,6 @@
 import type { AccountAct } from '#schemas/console-account';
 import { type CheckLogin, type LoginLimits, type LoginTries, userSubject } from '../auth/portal/log-in.ts';
-import type { PortalSession } from '../auth/portal/portal-session.ts';
+import { actorOf, type PortalSession } from '../auth/portal/portal-session.ts';
 import {
   createRecoveryCodes,
   createTotpSecret,
@@ -11,7 +11,6 @@ import {
 import { AuthError, invalidValue, NotFound, RequestRejected, Throttled } from '../basics/errors.ts';
 import type { UserTotp } from '../store/credentials/user-totp.ts';
 import type { Database } from '../store/postgres/open-database.ts';
-import { actorOf } from './acts.ts';
 import { endSessions, type ListedSession, listSessions } from './store/console-sessions.ts';
 
 export interface AccountParts {

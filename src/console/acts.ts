@@ -1,7 +1,6 @@
 import type { RecordedKind } from '#schemas/admin-audit';
 import type { ConsoleAct, ConsoleRefund } from '#schemas/console';
-import { actorOfIdentity } from '../auth/oidc/provider-identity.ts';
-import type { PortalSession } from '../auth/portal/portal-session.ts';
+import { actorOf, type PortalSession } from '../auth/portal/portal-session.ts';
 import { AuthError, NotFound, RequestRejected } from '../basics/errors.ts';
 import type { JobTable } from '../jobs/job-table.ts';
 import type { ProcessCommand } from '../observe/figures.ts';
@@ -222,16 +221,6 @@ export class ConsoleActs {
 const MAX_REPLAYED = 1_000;
 
 const ownerOf = ({ acquirerId, integratorId }: UndeliveredEvent) => `${acquirerId} ${integratorId}`;
-
-/** The limit of the column in the admin events. */
-const MAX_ACTOR_CHARS = 255;
-
-/** The person as admin events name the author of a change. */
-export function actorOf({ user }: Pick<Actor, 'user'>): string {
-  // A name at the provider can change, or be that of a password user.
-  if (user.provider) return actorOfIdentity(user.provider);
-  return `user ${user.username}`.slice(0, MAX_ACTOR_CHARS);
-}
 
 function reviewerOf(actor: Actor): Reviewer {
   const { id: userId, role, owner, provider } = actor.user;

@@ -16,7 +16,7 @@ const COOKIES = {
 
 export interface ConsoleCookie {
   /** @returns undefined if the request has no such cookie */
-  read(request: FastifyRequest): string | undefined;
+  read(request: { readonly headers: Pick<FastifyRequest['headers'], 'cookie'> }): string | undefined;
   set(reply: FastifyReply, secret: string, seconds: number): void;
   clear(reply: FastifyReply): void;
 }

@@ -1,5 +1,5 @@
 import type { ListPosition, TransactionListFilter } from '#schemas/console-transactions';
-import type { PortalSession } from '../auth/portal/portal-session.ts';
+import { actorOf, type PortalSession } from '../auth/portal/portal-session.ts';
 import { RequestRejected } from '../basics/errors.ts';
 import { isUuid } from '../basics/uuid.ts';
 import { isLuhnValid } from '../codecs/emv/card.ts';
@@ -10,7 +10,6 @@ import { TRANSACTION_TYPE_NAMES, type TransactionKey } from '../payments/model/t
 import type { Directory } from '../payments/ports/directory-ports.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { INSTALLATION, inAdminCommit, recordChange } from '../store/settings/admin-commit.ts';
-import { actorOf } from './acts.ts';
 import { acquirersInSight } from './store/console-names.ts';
 import { needsPeriod, type Wanted } from './store/list-conditions.ts';
 import type { FoundPage, ListedTransaction, ListQuery, TransactionLists } from './store/transaction-list.ts';

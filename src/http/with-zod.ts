@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import type { ApiKeyPrincipal } from '../auth/api-key.ts';
+import type { Administrator } from '../auth/api-key.ts';
 import type { MerchantPrincipal } from '../auth/issuers/verify-merchant-token.ts';
 import type { Principal } from '../payments/model/principal.ts';
 import type { IntentClaims, IntentSession, Tenant } from '../payments/ports/store-ports.ts';
@@ -24,8 +24,8 @@ declare module 'fastify' {
     integrator?: Integrator;
     /** Actor and acquirer of a change of settings; set by the route's `onRequest`. */
     change?: Change;
-    /** The key of the request; set by the route's `onRequest`. */
-    keyHolder?: ApiKeyPrincipal;
+    /** Who administers by the request; set by the route's `onRequest`. */
+    administrator?: Administrator;
   }
 }
 

@@ -18,7 +18,7 @@ import { createHistoryReader } from '../console/history.ts';
 import { createConsoleBacklog } from '../console/read-backlog.ts';
 import { createFiguresReader, type FiguresParts } from '../console/read-figures.ts';
 import { registerConsoleRoutes } from '../console/routes/console.ts';
-import type { ProviderParts } from '../console/routes/console-guard.ts';
+import type { People, ProviderParts } from '../console/routes/console-guard.ts';
 import {
   acquirersInSight,
   ownerOfTransaction,
@@ -118,10 +118,21 @@ export function reportFigures(
   closers.push(() => recorder.stop());
 }
 
+/** The sessions of people at the console, who administer by them, too. */
+export function openPeople({ config, database }: Pick<RouteParts, 'config' | 'database'>): People {
+  const sessions = new PortalSessions({
+    ...{ sessions: postgresConsoleSessions(database), users: postgresUsers(database) },
+    isGranted: (identity) => isStillGranted(config, identity),
+    mustEnrol: createMustEnrol(config.CONSOLE_NEEDS_TOTP),
+  });
+  return { sessions, cookie: createConsoleCookie(config.TAPWIRE_ENV !== 'dev') };
+}
+
 /** The console: its page, its data and the actions of operators. */
 export function registerConsole(
   server: Server,
-  { config, database, databases, stores, deps, useCases, types, closers, report }: RouteParts,
+  { config, database, databases, stores, deps, useCases, types, formats, closers, report }: RouteParts,
+  { sessions, cookie }: People,
 ): void {
   const { keys, jobs, directory, store: transactions } = stores;
   const { reports } = databases;
@@ -144,17 +155,12 @@ export function registerConsole(
     isGranted: (grant) => isStillGranted(config, grant),
     wantsCompletion: createCompletionCheck(types, directory),
   });
-  const sessions = new PortalSessions({
-    ...{ sessions: postgresConsoleSessions(database), users },
-    isGranted: (identity) => isStillGranted(config, identity),
-    mustEnrol: createMustEnrol(config.CONSOLE_NEEDS_TOTP),
-  });
   registerConsoleRoutes(server, {
     checkLogin,
     sessions,
     accounts: new Accounts({ database, checkLogin, factors, totp, tries, limits }),
     provider: openSignIn({ config, database, keys, sessions, report, origin: () => server.listeningOrigin }),
-    cookie: createConsoleCookie(config.TAPWIRE_ENV !== 'dev'),
+    cookie,
     transactions: new TransactionBrowser({
       ...{ database, reports, directory, lists },
       panHashes: createCardVault(keys).panHashes,
@@ -168,6 +174,13 @@ export function registerConsole(
     names: (own) => readConsoleNames(reports, own),
     suggestMerchants: (own, text) => suggestMerchants(reports, own, text),
     specs: [...types].map(([name, { spec }]) => ({ ...spec, name })),
+    dependentSchemas: [
+      { property: 'config', by: 'type', schemas: new Map([...types].map(([name, each]) => [name, each.configSchema])) },
+      {
+        ...{ property: 'settings', by: 'format' },
+        schemas: new Map([...formats].map(([name, each]) => [name, each.settingsSchema])),
+      },
+    ],
     feed,
     readCells: () => cells.report(),
     acts: new ConsoleActs({ database, jobs, webhooks, reviews, lists, transactions, useCases }),

@@ -19,7 +19,7 @@ import type { Log } from '../observe/log.ts';
 import { createRequestLog } from '../observe/request-log.ts';
 import type { Tracing } from '../observe/tracing/tracing.ts';
 import type { Config } from './config.ts';
-import { registerConsole } from './open-console.ts';
+import { openPeople, registerConsole } from './open-console.ts';
 import type { Closers } from './opening.ts';
 import type { Shown } from './processes/shown-for.ts';
 import { type RouteParts, registerRoutes } from './register-routes.ts';
@@ -78,8 +78,9 @@ export function openFront(parts: RouteParts, { log, tracing, examplesOf, shown, 
   registerHealthRoutes(server, { checks: shown.checks, ...access });
   registerMetricsRoute(server, { metrics: shown.metrics, ...access });
   if (config.TAPWIRE_ROLE !== 'worker') {
-    registerRoutes(server, parts);
-    registerConsole(server, parts);
+    const people = openPeople(parts);
+    registerRoutes(server, parts, people);
+    registerConsole(server, parts, people);
     registerReference(server, config, examplesOf);
   }
   return server;

@@ -11,6 +11,7 @@ import type { OwnTokens } from '../auth/tokens/gateway-tokens.ts';
 import { LoginTokens } from '../auth/tokens/login-tokens.ts';
 import { createProximityTokens } from '../auth/tokens/proximity-token.ts';
 import { createSecondFactors, type SecondFactors } from '../auth/totp/second-factor.ts';
+import { createFindPerson, type People } from '../console/routes/console-guard.ts';
 import { createIdempotency, type RouteGuards } from '../http/idempotency.ts';
 import { identifyLink } from '../http/links-view.ts';
 import { identifySubmitter, limitRates, TapLimits } from '../http/rate-limit.ts';
@@ -69,7 +70,7 @@ import type { Closers, Report } from './opening.ts';
 type Guards = ReturnType<typeof createGuards>;
 
 /** The guards in front of routes: authentication, authorization and idempotency. */
-function createGuards(parts: RouteParts) {
+function createGuards(parts: RouteParts, people: People) {
   const { config, database, stores, ownTokens, deps, fetcher, closers, report } = parts;
   const { directory, keys } = stores;
   const keySets = new KeySets({
@@ -97,7 +98,10 @@ function createGuards(parts: RouteParts) {
     lifetimeSeconds: config.LOGIN_TOKEN_MINUTES * 60,
     nowMs: deps.clock.nowMs,
   });
-  const authenticator = new Authenticator({ tokens, apiKeys, ownTokens, loginTokens, merchants: directory, directory });
+  const authenticator = new Authenticator({
+    ...{ tokens, apiKeys, ownTokens, loginTokens, merchants: directory, directory },
+    findPerson: createFindPerson(people),
+  });
   const idempotencyKeys = new IdempotencyKeys(database, keys);
   closers.push(() => idempotencyKeys.close());
   const appTokens = new AppTokens(ownTokens, directory, deps.clock.nowMs);
@@ -234,9 +238,9 @@ function registerTerminals(server: Server, parts: RouteParts, guards: ReturnType
 }
 
 /** All routes that need a credential, and the public ones. */
-export function registerRoutes(server: Server, parts: RouteParts): void {
+export function registerRoutes(server: Server, parts: RouteParts, people: People): void {
   const { deps, useCases, stores } = parts;
-  const guards = createGuards(parts);
+  const guards = createGuards(parts, people);
   registerCredentials(server, parts, guards);
   const { tapTokens, authenticator } = guards;
   const { store: transactions, directory } = stores;

@@ -32,6 +32,9 @@ const authenticator = new Authenticator({
   loginTokens,
   merchants: registry,
   directory: { merchant: () => ({}) as MerchantRecord, user: (_merchant, claim) => known.get(claim) },
+  findPerson: async () => {
+    throw new AuthError('UNAUTHORISED', 'session');
+  },
 });
 
 /** Logs a new user in; the test may change the user later without the session noticing. */

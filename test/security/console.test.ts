@@ -23,6 +23,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /ops/data/names': row(() => ({})),
   'GET /ops/data/cells': row(() => ({})),
   'GET /ops/data/specs': row(() => ({})),
+  'GET /ops/data/operations': row(() => ({})),
   // Merchants of two acquirers may have the same id.
   'POST /ops/data/merchants': row(({ merchantReference: text }) => ({ body: { text } })),
   'POST /ops/data/transactions': listed(),

@@ -166,6 +166,10 @@ const CONSOLE_PAGES = [
   '/ops/history',
   '/ops/account',
   '/ops/codec',
+  '/ops/settings',
+  '/ops/settings/:acquirer',
+  '/ops/settings/:acquirer/:kind',
+  '/ops/settings/:acquirer/:kind/:id',
   ...WORK_PAGES,
 ];
 

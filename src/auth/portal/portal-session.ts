@@ -1,7 +1,8 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { AuthError } from '../../basics/errors.ts';
-import { type ProviderIdentity, userOfIdentity } from '../oidc/provider-identity.ts';
-import { INSTALLATION_OWNER, type PortalUser, type PortalUsers } from './portal-user.ts';
+import type { Administrator } from '../api-key.ts';
+import { actorOfIdentity, type ProviderIdentity, userOfIdentity } from '../oidc/provider-identity.ts';
+import { INSTALLATION_OWNER, type PortalUser, type PortalUsers, scopesOfUser } from './portal-user.ts';
 
 /**
  * The sessions of people at the console. The cookie is a random secret; the database stores only its hash. A second
@@ -168,10 +169,24 @@ function sessionOf(
   };
 }
 
-/** @throws AuthError FORBIDDEN for a viewer, and without the session's own token */
-export function checkAct(session: PortalSession, given: string | string[] | undefined): void {
-  checkToken(session, given);
-  if (!session.mayAct) throw new AuthError('FORBIDDEN', 'role');
+/** The header in which the page of the console repeats the token of its session. */
+export const CSRF_HEADER = 'x-csrf-token';
+
+/** The limit of the column in the admin events. */
+const MAX_ACTOR_CHARS = 255;
+
+/** The person as admin events name the author of a change. */
+export function actorOf({ user }: Pick<PortalSession, 'user'>): string {
+  // A name at the provider can change, or be that of a password user.
+  if (user.provider) return actorOfIdentity(user.provider);
+  return `user ${user.username}`.slice(0, MAX_ACTOR_CHARS);
+}
+
+/** The rights of a person for administrative operations. */
+export function administratorOf(session: PortalSession): Administrator {
+  const { user, acquirerId } = session;
+  const owner = acquirerId === undefined ? 'operator' : user.owner;
+  return { actor: actorOf(session), owner, scopes: new Set(scopesOfUser({ ...user, ...user.owner })) };
 }
 
 /** @throws AuthError FORBIDDEN without the session's own token */

@@ -1,12 +1,25 @@
 import type { Scope } from '#schemas/scopes';
 import type { Tenant } from '../../payments/ports/store-ports.ts';
 
-/** Scopes of portal users by role. None of them configures an installation: that requires an API key. */
+/**
+ * Scopes of portal users by role, for the tokens of `POST /login`. None of them configures an installation: that requires
+ * an API key or a session of the console.
+ */
 export const ROLE_SCOPES = {
   viewer: ['transactions:read'],
   operator: ['transactions:read', 'transactions:refund', 'payments:create'],
   admin: ['transactions:read', 'transactions:refund', 'payments:create', 'devices:manage'],
 } as const satisfies Readonly<Record<string, readonly Scope[]>>;
+
+/** What an `admin` of an acquirer or of the installation may do besides, in a session of the console. */
+const ADMINISTRATION: readonly Scope[] = [
+  'webhooks:manage',
+  'processors:manage',
+  'profiles:manage',
+  'tenants:manage',
+  'audit:read',
+  'credentials:manage',
+];
 
 export type Role = keyof typeof ROLE_SCOPES;
 
@@ -45,9 +58,26 @@ export function mayUser({ role, permissions }: Pick<PortalUser, 'role' | 'permis
   return byRole.includes(scope) || permissions.includes(scope);
 }
 
-/** The scopes of a user by role and by own rights. The creator of the user must have all of them. */
-export function scopesOfUser({ role, permissions }: Pick<PortalUser, 'role' | 'permissions'>): string[] {
-  return [...ROLE_SCOPES[role], ...permissions.filter((each) => each !== 'createMobileProximityToken')];
+/** Whether any of the scopes administers settings. */
+export function includesAdministration(scopes: ReadonlySet<string>): boolean {
+  return ADMINISTRATION.some((scope) => scopes.has(scope));
+}
+
+/** Whose scopes are determined. Integrator and merchant are null or undefined for a user of an acquirer. */
+interface ScopedUser extends Pick<PortalUser, 'role' | 'permissions'> {
+  readonly integratorId?: number | null | undefined;
+  readonly merchantId?: string | null | undefined;
+}
+
+/**
+ * The scopes of a user by role and by own rights, also those in a session of the console. The creator of the user must
+ * have all of them.
+ */
+export function scopesOfUser({ role, permissions, integratorId, merchantId }: ScopedUser): string[] {
+  const isOfConsole = (integratorId ?? merchantId ?? null) === null;
+  const administers = role === 'admin' && isOfConsole ? ADMINISTRATION : [];
+  const own = permissions.filter((each) => each !== 'createMobileProximityToken');
+  return [...ROLE_SCOPES[role], ...administers, ...own];
 }
 
 /**

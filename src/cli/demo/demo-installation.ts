@@ -177,7 +177,7 @@ async function saveSwitches(database: Database, switches: readonly DemoSwitch[])
 async function saveOperator(database: Database, { username, password }: Profile['login']): Promise<void> {
   const owner = { acquirerId: INSTALLATION_OWNER, merchantId: null };
   const passwordHash = await hashPassword(password);
-  await saveUser(database, { ...owner, id: randomUUID(), username, passwordHash, role: 'operator' });
+  await saveUser(database, { ...owner, id: randomUUID(), username, passwordHash, role: 'admin' });
 }
 
 /** A profile is out of date if the database was deleted and the profile was not. */

@@ -23,12 +23,16 @@ export function whenUnavailable(listener) {
 
 /**
  * @param {string} path
- * @param {{ method?: string, body?: object, read?: (response: Response) => Promise<unknown> }} [options]
+ * @param {{ method?: string, body?: object, formId?: string, read?: (response: Response) => Promise<unknown> }} [options]
  * @returns {Promise<any>}
  * @throws Error with a message for a person
  */
-async function ask(path, { method = 'GET', body, read } = {}) {
-  const headers = { ...(body && { 'content-type': 'application/json' }), 'x-csrf-token': csrfToken };
+async function ask(path, { method = 'GET', body, formId, read } = {}) {
+  const headers = {
+    ...(body && { 'content-type': 'application/json' }),
+    ...(formId && { 'idempotency-key': formId }),
+    'x-csrf-token': csrfToken,
+  };
   const response = await fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) }).catch(() => {
     onUnavailable();
     throw new Error('The gateway does not respond.');
@@ -42,7 +46,7 @@ async function ask(path, { method = 'GET', body, read } = {}) {
   if (response.ok) return data;
   if (response.status === 503) onUnavailable();
   if (response.status === 401 && path !== '/ops/session') onOver();
-  throw Object.assign(new Error(wordsFor(response, data)), { status: response.status });
+  throw Object.assign(new Error(wordsFor(response, data)), { status: response.status, errors: data.errors });
 }
 
 /**
@@ -141,6 +145,23 @@ export const exportTransactions = (filter) =>
  * @param {object | null} [after]
  */
 export const readWork = (list, filter, after) => post('/ops/data/work', { list, filter, ...(after && { after }) });
+/** What the person may administer. */
+export const readOperations = () => ask('/ops/data/operations');
+/**
+ * An operation of the admin API.
+ *
+ * @param {string} method
+ * @param {string} path
+ * @param {{ body?: object, formId?: string }} [options] `formId`: makes sending the same form again safe
+ * @returns {Promise<{ data: any, hasNext: boolean }>} `hasNext`: a list continues
+ */
+export const operate = async (method, path, { body, formId } = {}) => {
+  const read = async (/** @type {Response} */ response) => ({
+    data: await response.json(),
+    hasNext: response.headers.has('link'),
+  });
+  return (await ask(path, { method, read, ...(body && { body }), ...(formId && { formId }) })) ?? { hasNext: false };
+};
 /** @param {object} body */
 export const changeAccount = (body) => post('/ops/account/acts', body);
 /** @param {object} body */

@@ -11,6 +11,7 @@ import { follow, stop } from './live.js';
 import { openNames } from './names.js';
 import { look, whenAvailable } from './outage.js';
 import { addView, openRouter, showAddress } from './router.js';
+import { openSettings } from './settings.js';
 import { openSignIn, rememberPage, takeFailure } from './sign-in.js';
 import { openZones } from './time.js';
 import { openTransactionView } from './transaction.js';
@@ -23,8 +24,8 @@ const login = byId('login');
 /** @type {string | undefined} */
 let person;
 
-/** @param {{ username: string, role: string, acquirerId: number | null, mayAct: boolean, mustEnrol: boolean }} session */
-function begin({ username, role, acquirerId, mayAct, mustEnrol }) {
+/** @param {{ username: string, role: string, acquirerId: number | null, mayAct: boolean, administers: boolean, mustEnrol: boolean }} session */
+function begin({ username, role, acquirerId, mayAct, administers, mustEnrol }) {
   // Another person gets a new page, without what the first one saw and typed.
   if (person !== undefined && person !== username) return location.reload();
   person = username;
@@ -32,6 +33,8 @@ function begin({ username, role, acquirerId, mayAct, mustEnrol }) {
   byId('who').textContent = `${username}, ${role}, ${sight}`;
   document.body.classList.toggle('of-acquirer', acquirerId !== null);
   byId('cells-link').hidden = acquirerId !== null || !mayAct;
+  byId('settings-link').hidden = !administers;
+  byId('settings').dataset.acquirer = acquirerId ?? '';
   byId('latency-of').textContent = acquirerId === null ? 'Latency' : 'Round trips to switches';
   document.body.classList.add('is-in');
   setMayAct(mayAct);
@@ -116,6 +119,7 @@ openHistory();
 openCells();
 openWork();
 openAccount();
+openSettings();
 openCodec();
 openRouter();
 const failure = takeFailure();

@@ -1,8 +1,9 @@
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+import type { CredentialHeaders, FindPerson } from '../../auth/authenticator.ts';
 import type { SignIns } from '../../auth/oidc/sign-in.ts';
 import type { CheckLogin } from '../../auth/portal/log-in.ts';
 import {
-  checkAct,
+  CSRF_HEADER,
   checkToken,
   type PortalSession,
   type PortalSessions,
@@ -15,6 +16,7 @@ import type { Outcomes } from '../../payments/reversals/overdue.ts';
 import type { Accounts } from '../account.ts';
 import type { ConsoleActs } from '../acts.ts';
 import type { ConsoleCookie } from '../console-cookie.ts';
+import type { DependentSchema } from '../describe-operations.ts';
 import type { ConsoleFeed } from '../feed.ts';
 import type { ReadHistory } from '../history.ts';
 import type { ConsoleNames, SuggestedMerchant } from '../store/console-names.ts';
@@ -45,6 +47,8 @@ export interface ConsoleParts {
   readonly suggestMerchants: (acquirerId: number | undefined, text: string) => Promise<SuggestedMerchant[]>;
   /** The field tables of the installed processor types. */
   readonly specs: readonly Spec[];
+  /** The schemas of the settings of processor types and reader formats. */
+  readonly dependentSchemas: readonly DependentSchema[];
   readonly feed: ConsoleFeed;
   readonly acts: ConsoleActs;
   readonly outcomes: Outcomes;
@@ -62,14 +66,31 @@ declare module 'fastify' {
 }
 
 type Guard = onRequestAsyncHookHandler;
-const CSRF_HEADER = 'x-csrf-token';
+
+/** How people at the console are found. */
+export type People = Pick<ConsoleParts, 'sessions' | 'cookie'>;
+
+/**
+ * Finds the person who acts by a request, also for the operations of the admin API. The session must be in use, and the
+ * request must come from the page and repeat the session's token.
+ */
+export function createFindPerson({ sessions, cookie }: People): FindPerson {
+  return async (headers) => {
+    refuseOtherSites({ headers });
+    const session = await sessions.find(cookie.read({ headers }), 'act');
+    if (session.mustEnrol) throw new AuthError('FORBIDDEN', 'second factor');
+    checkToken(session, headers[CSRF_HEADER]);
+    return session;
+  };
+}
 
 /**
  * Guards of the routes: for figures that the page requests automatically (polling), for reads by a person, for automatic
  * updates of what the person reads (following), and for actions by a person. All but those of the own account refuse a
  * person who must set up a second factor first.
  */
-export function consoleGuards({ sessions, cookie }: Pick<ConsoleParts, 'sessions' | 'cookie'>) {
+export function consoleGuards({ sessions, cookie }: People) {
+  const findPerson = createFindPerson({ sessions, cookie });
   const find = (request: FastifyRequest, use: SessionUse) => sessions.find(cookie.read(request), use);
   const findComplete = async (request: FastifyRequest, use: SessionUse) => {
     const session = await find(request, use);
@@ -88,9 +109,8 @@ export function consoleGuards({ sessions, cookie }: Pick<ConsoleParts, 'sessions
     request.operator = await findComplete(request, 'follow');
   };
   const forActing: Guard = async (request) => {
-    refuseOtherSites(request);
-    request.operator = await findComplete(request, 'act');
-    checkAct(request.operator, csrfTokenOf(request));
+    request.operator = await findPerson(request.headers);
+    if (!request.operator.mayAct) throw new AuthError('FORBIDDEN', 'role');
   };
   const forOwnPolling: Guard = async (request) => {
     request.operator = await find(request, 'watch');
@@ -102,14 +122,9 @@ export function consoleGuards({ sessions, cookie }: Pick<ConsoleParts, 'sessions
   const forOwnActing: Guard = async (request) => {
     refuseOtherSites(request);
     request.operator = await find(request, 'act');
-    checkToken(request.operator, csrfTokenOf(request));
+    checkToken(request.operator, request.headers[CSRF_HEADER]);
   };
   return { forPolling, forReading, forFollowing, forActing, forOwnPolling, forOwnReading, forOwnActing };
-}
-
-/** The token of the session, as the page repeats it. */
-export function csrfTokenOf({ headers }: FastifyRequest): string | string[] | undefined {
-  return headers[CSRF_HEADER];
 }
 
 /** Where a session begins. */
@@ -118,7 +133,7 @@ export function originOf({ ip, headers }: FastifyRequest): SessionOrigin {
 }
 
 /** Browsers report where a request started (Fetch Metadata). The cookie's SameSite covers browsers that do not. */
-export function refuseOtherSites({ headers }: FastifyRequest): void {
+export function refuseOtherSites({ headers }: { readonly headers: CredentialHeaders }): void {
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin') throw new AuthError('FORBIDDEN', 'site');
 }

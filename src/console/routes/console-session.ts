@@ -4,7 +4,8 @@ import { accountAct } from '#schemas/console-account';
 import { login, MAX_LOGIN_BYTES } from '#schemas/login';
 import { SIGN_IN_SECONDS } from '../../auth/oidc/pending-sign-in.ts';
 import { CALLBACK_PATH } from '../../auth/oidc/sign-in.ts';
-import { type PortalSession, SESSION_SECONDS } from '../../auth/portal/portal-session.ts';
+import { administratorOf, type PortalSession, SESSION_SECONDS } from '../../auth/portal/portal-session.ts';
+import { includesAdministration } from '../../auth/portal/portal-user.ts';
 import { AuthError, NotFound, Overloaded, SignInError, StoreUnavailable } from '../../basics/errors.ts';
 import type { Server } from '../../http/server.ts';
 import { withZod } from '../../http/with-zod.ts';
@@ -63,9 +64,11 @@ export function registerConsoleSession(server: Server, parts: ConsoleParts): voi
   );
 }
 
-function shown({ user, acquirerId, mayAct, csrfToken, secondsLeft, mustEnrol }: PortalSession) {
+function shown(session: PortalSession) {
+  const { user, acquirerId, mayAct, csrfToken, secondsLeft, mustEnrol } = session;
   const { username, role } = user;
-  const own = { username, role, acquirerId: acquirerId ?? null, mayAct, mustEnrol };
+  const administers = includesAdministration(administratorOf(session).scopes);
+  const own = { username, role, acquirerId: acquirerId ?? null, mayAct, administers, mustEnrol };
   return { ...own, csrfToken, secondsLeft: Math.floor(secondsLeft) };
 }
 

@@ -6,13 +6,13 @@ import {
   transactionCountRequest,
   transactionListRequest,
 } from '#schemas/console-transactions';
-import { checkToken } from '../../auth/portal/portal-session.ts';
+import { CSRF_HEADER, checkToken } from '../../auth/portal/portal-session.ts';
 import { NotFound } from '../../basics/errors.ts';
 import { recordWhenFlushed } from '../../http/respond-to-phone.ts';
 import type { Server } from '../../http/server.ts';
 import { withZod } from '../../http/with-zod.ts';
 import { type DispositionId, dispositionName } from '../../payments/model/disposition.ts';
-import { type ConsoleParts, consoleGuards, csrfTokenOf } from './console-guard.ts';
+import { type ConsoleParts, consoleGuards } from './console-guard.ts';
 
 const facts = (summary: string) => ({ summary, section: 'extension', takes: [], isAsset: true }) as const;
 const NOT_STORED = { 'cache-control': 'no-store' };
@@ -67,7 +67,7 @@ export function registerConsoleTransactions(server: Server, parts: ConsoleParts)
     schema: { body: transactionCountRequest },
     onRequest: forReading,
     handler: async (request, reply) => {
-      checkToken(request.operator!, csrfTokenOf(request));
+      checkToken(request.operator!, request.headers[CSRF_HEADER]);
       const lines = await transactions.export(request.operator!, request.body.filter);
       reply.headers(NOT_STORED).header('content-disposition', 'attachment; filename="transactions.csv"');
       // A file that breaks off ends with an error and not as if it were complete.

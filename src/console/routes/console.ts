@@ -6,6 +6,7 @@ import { AuthError } from '../../basics/errors.ts';
 import type { Server } from '../../http/server.ts';
 import { browserModules, pageHeaders } from '../../http/static-files.ts';
 import { withZod } from '../../http/with-zod.ts';
+import { OperationDescriptions } from '../describe-operations.ts';
 import { type ConsoleParts, consoleGuards } from './console-guard.ts';
 import { registerConsoleAccount, registerConsoleSession, registerConsoleSignIn } from './console-session.ts';
 import { registerConsoleStream } from './console-stream.ts';
@@ -48,6 +49,19 @@ function registerConsoleSpecs(server: Server, parts: ConsoleParts): void {
     onRequest: consoleGuards(parts).forReading,
     handler: async (_request, reply) => reply.header('cache-control', 'no-store').send(parts.specs),
   });
+}
+
+/** What the person may administer. The page then uses the operations of the admin API, with the session as credential. */
+function registerConsoleOperations(server: Server, parts: ConsoleParts): void {
+  const descriptions = new OperationDescriptions(server.routeTable, parts.dependentSchemas);
+  server.get(
+    '/ops/data/operations',
+    {
+      config: { facts: { summary: 'List operations in the console', section: 'extension', takes: [], isAsset: true } },
+      onRequest: consoleGuards(parts).forReading,
+    },
+    async (request, reply) => reply.header('cache-control', 'no-store').send(descriptions.for(request.operator!)),
+  );
 }
 
 /** The lists of the work view share one route: each is read by a person, page by page, with a filter. */
@@ -97,6 +111,10 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
   'refund.js': [OWN, SCRIPT],
   'review.js': [OWN, SCRIPT],
   'router.js': [OWN, SCRIPT],
+  'schema-form.js': [OWN, SCRIPT],
+  'settings.js': [OWN, SCRIPT],
+  'settings-form.js': [OWN, SCRIPT],
+  'settings-kinds.js': [OWN, SCRIPT],
   'sign-in.js': [OWN, SCRIPT],
   'switches.js': [OWN, SCRIPT],
   'tiles.js': [OWN, SCRIPT],
@@ -121,6 +139,10 @@ const ADDRESSES = [
   '/ops/cells',
   '/ops/account',
   '/ops/codec',
+  '/ops/settings',
+  '/ops/settings/:acquirer',
+  '/ops/settings/:acquirer/:kind',
+  '/ops/settings/:acquirer/:kind/:id',
   ...WORK,
 ];
 
@@ -169,4 +191,5 @@ export function registerConsoleRoutes(server: Server, parts: ConsoleParts): void
   registerConsoleCells(server, parts);
   registerConsoleHistory(server, parts);
   registerConsoleWork(server, parts);
+  registerConsoleOperations(server, parts);
 }

@@ -8,6 +8,7 @@ import type { TransactionKey, TransactionTypeId } from '../../payments/model/tra
 import { inTransaction } from '../../store/postgres/group-commit.ts';
 import { type Database, mapConnectionLoss } from '../../store/postgres/open-database.ts';
 import { beginWith } from '../../store/postgres/pipelined-transaction.ts';
+import { likeOf } from '../../store/settings/acquirer-settings.ts';
 import {
   type AddParameter,
   besidePosition,
@@ -250,10 +251,6 @@ function selection(
 function namedMerchants(acquirers: string, name: string): string {
   return `(select m.acquirer_id, m.id as merchant_id from ${acquirers} a(acquirer_id)
     join merchants m on m.acquirer_id = a.acquirer_id where m.name ilike ${name} limit ${MAX_NAMED_MERCHANTS}) own`;
-}
-
-function likeOf(text: string): string {
-  return `%${text.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`;
 }
 
 function adder(values: unknown[]): AddParameter {

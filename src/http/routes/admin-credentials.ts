@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ADMIN_OPERATIONS, SETTINGS } from '#schemas/admin-operations';
-import { type ApiKeyMode, type ApiKeyPrincipal, checkGrant } from '../../auth/api-key.ts';
+import { type Administrator, type ApiKeyMode, checkGrant } from '../../auth/api-key.ts';
 import { type Authenticator, MERCHANT_TOKEN_SCOPES } from '../../auth/authenticator.ts';
 import type { LoginDomain } from '../../auth/portal/login-domains.ts';
 import { scopesOfUser } from '../../auth/portal/portal-user.ts';
@@ -71,7 +71,7 @@ function registerKeyRoutes(
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {
-      checkGrant(request.keyHolder!, request.body.scopes);
+      checkGrant(request.administrator!, request.body.scopes);
       const issued = await apiKeys.add(request.change!, request.body);
       return created(reply, issued, locationOf(request, issued.stored.id));
     },
@@ -95,7 +95,7 @@ function registerKeyRoutes(
     handler: async (request, reply) => {
       const { acquirerId, id } = request.params;
       const old = await apiKeys.find(request.change!, id);
-      checkGrant(request.keyHolder!, old.scopes);
+      checkGrant(request.administrator!, old.scopes);
       const issued = await apiKeys.rotate(request.change!, id, request.body.overlapHours);
       return created(reply, issued, `/acquirers/${acquirerId}/keys/${issued.stored.id}`);
     },
@@ -107,15 +107,15 @@ function identifyKeyHolder(authenticator: Authenticator): AdminGuard {
   return async (request: FastifyRequest) => {
     const { acquirerId } = request.params as { acquirerId: string };
     const holder = await authenticator.keyAlone(request.headers, keys.scope);
-    request.change = { ...reachOf(holder, acquirerId), actor: `key ${holder.keyId}` };
-    request.keyHolder = holder;
+    request.change = { ...reachOf(holder, acquirerId), actor: holder.actor };
+    request.administrator = holder;
   };
 }
 
 /**
  * @throws AuthError for a merchant's key; NotFound for a key of another acquirer, as if that acquirer did not exist
  */
-function reachOf({ owner }: ApiKeyPrincipal, acquirerId: string): Omit<Change, 'actor'> {
+function reachOf({ owner }: Administrator, acquirerId: string): Omit<Change, 'actor'> {
   if (owner === 'operator') return { acquirerId: Number(acquirerId) };
   if (owner.merchantId !== undefined) throw new AuthError('FORBIDDEN', 'owner');
   if (String(owner.acquirerId) !== acquirerId) throw new NotFound();
@@ -164,7 +164,7 @@ function registerUserRoutes(
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {
-      checkGrant(request.keyHolder!, scopesOfUser(request.body));
+      checkGrant(request.administrator!, scopesOfUser(request.body));
       const { stored, password } = await settings.add(request.change!, request.body);
       reply.code(201).header('location', locationOf(request, stored.id)).header('cache-control', 'no-store');
       return { ...stored, password };
@@ -190,7 +190,7 @@ function registerUserRoutes(
       const { role, permissions, blocked } = request.body;
       const before = await settings.find(request.change!, id);
       const givesRights = role !== undefined || permissions !== undefined || blocked === false;
-      if (givesRights) checkGrant(request.keyHolder!, scopesOfUser({ ...before, ...request.body }));
+      if (givesRights) checkGrant(request.administrator!, scopesOfUser({ ...before, ...request.body }));
       return settings.change(request.change!, id, request.body);
     },
   });
@@ -213,7 +213,7 @@ function registerUserRoutes(
     handler: async (request, reply) => {
       const { id } = request.params;
       // A caller that sets a user's password can log in as that user.
-      checkGrant(request.keyHolder!, scopesOfUser(await settings.find(request.change!, id)));
+      checkGrant(request.administrator!, scopesOfUser(await settings.find(request.change!, id)));
       reply.header('cache-control', 'no-store');
       return { password: await settings.resetPassword(request.change!, id, request.body.password) };
     },

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Operation } from '#schemas/operation';
 import type { Scope } from '#schemas/scopes';
-import { type ApiKeyPrincipal, checkGrant } from '../../auth/api-key.ts';
+import { type Administrator, checkGrant } from '../../auth/api-key.ts';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { AuthError } from '../../basics/errors.ts';
 import type { OnLeftBehind, Page } from '../../store/settings/acquirer-settings.ts';
@@ -86,8 +86,8 @@ const IN_THE_WAY = { 409: [134] } as const;
 export function identifyAdministrator(authenticator: Authenticator, scope: Scope): AdminGuard {
   return async (request) => {
     const { acquirerId } = request.params as { acquirerId: string };
-    request.keyHolder = await authenticator.administrator(request.headers, acquirerId, scope);
-    request.change = { acquirerId: Number(acquirerId), actor: `key ${request.keyHolder.keyId}` };
+    request.administrator = await authenticator.administrator(request.headers, acquirerId, scope);
+    request.change = { acquirerId: Number(acquirerId), actor: request.administrator.actor };
   };
 }
 
@@ -99,10 +99,10 @@ export function identifyOperator(authenticator: Authenticator, scope: Scope): Ad
   };
 }
 
-/** @throws AuthError unless the key belongs to the operator */
-export function operatorOf({ owner, keyId }: ApiKeyPrincipal): string {
+/** @throws AuthError unless the caller is the operator */
+export function operatorOf({ owner, actor }: Administrator): string {
   if (owner !== 'operator') throw new AuthError('FORBIDDEN', 'owner');
-  return `key ${keyId}`;
+  return actor;
 }
 
 /** List, add, show, remove and change, as far as the kind has them, for the operator and for the acquirer itself. */
@@ -124,7 +124,7 @@ export function registerSettingsRoutes<Settings extends object, Stored extends o
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {
-      checkGrant(request.keyHolder!, routes.grants ?? []);
+      checkGrant(request.administrator!, routes.grants ?? []);
       const added = await settings.add(request.change!, request.body as Settings);
       reply.code(201).header('location', locationOf(request, nameOf(routes, added)));
       return added;

@@ -1,4 +1,4 @@
-import { acquirerPath, numberInPath, pageOf } from '#schemas/admin';
+import { acquirerPath, numberInPath, searchablePageOf } from '#schemas/admin';
 import { SETTINGS } from '#schemas/admin-operations';
 import { acquirerChange, newAcquirer, storedAcquirer } from '#schemas/admin-tenants';
 import type { Database } from '../../store/postgres/open-database.ts';
@@ -45,7 +45,7 @@ function registerAcquirerRoutes(
       'List acquirers',
       'Lists the acquirers of the installation in ascending order of their ids. The header `Link` (`rel="next"`) leads to the next page.',
     ),
-    schema: { querystring: pageOf(numberInPath), response: { 200: responseList(storedAcquirer) } },
+    schema: { querystring: searchablePageOf(numberInPath), response: { 200: responseList(storedAcquirer) } },
     onRequest,
     handler: async (request, reply) => {
       const rows = await acquirers.list(request.query);

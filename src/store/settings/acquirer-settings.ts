@@ -13,6 +13,17 @@ export type OnLeftBehind = (left: Removal) => void;
 export interface Page {
   readonly after?: Id | undefined;
   readonly limit: number;
+  /** Only rows that contain this text in what names them. */
+  readonly search?: string | undefined;
+}
+
+/** The condition that one of the columns contains a text, in upper or lower case; `$n` is the text as `likeOf` writes it. */
+export function containsText(columns: readonly string[], parameter: string): string {
+  return `concat_ws(chr(10), ${columns.join(', ')}) ilike ${parameter}`;
+}
+
+export function likeOf(text: string): string {
+  return `%${text.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`;
 }
 
 /**
@@ -31,14 +42,17 @@ export class StoredSettings<Settings extends object, Stored extends object> {
   }
 
   /** Ordered by key. @throws NotFound for an unknown acquirer */
-  async list(reach: Reach, { after, limit }: Page): Promise<Stored[]> {
+  async list(reach: Reach, { after, limit, search }: Page): Promise<Stored[]> {
     const { acquirerId } = reach;
     const known = await mapConnectionLoss(this.#database.query('select from acquirers where id = $1', [acquirerId]));
     if (known.rowCount === 0 && acquirerId !== INSTALLATION) throw new NotFound();
-    const { column } = this.#table.key;
+    const { key, namedBy = [] } = this.#table;
+    const { column } = key;
     const values: unknown[] = [acquirerId, limit];
     const behind = after === undefined ? '' : ` and ${column} > $${values.push(after)}`;
-    const text = `${this.#select}${within(reach, values)}${behind} order by ${column} limit $2`;
+    const found =
+      search === undefined ? '' : ` and ${containsText([column, ...namedBy], `$${values.push(likeOf(search))}`)}`;
+    const text = `${this.#select}${within(reach, values)}${behind}${found} order by ${column} limit $2`;
     const { rows } = await mapConnectionLoss(this.#database.query(text, values));
     return rows.map((row) => shown<Stored>(row));
   }

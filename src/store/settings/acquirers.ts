@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { NewAcquirer, StoredAcquirer } from '#schemas/admin-tenants';
 import { NotFound } from '../../basics/errors.ts';
 import { type Database, mapConnectionLoss } from '../postgres/open-database.ts';
-import type { Page } from './acquirer-settings.ts';
+import { containsText, likeOf, type Page } from './acquirer-settings.ts';
 import { type Change, INSTALLATION, inAdminCommit, recordChange } from './admin-commit.ts';
 import { shown } from './settings-table.ts';
 
@@ -23,9 +23,12 @@ export class Acquirers {
   }
 
   /** Ordered by number. */
-  async list({ after = 0, limit }: Page): Promise<StoredAcquirer[]> {
+  async list({ after = 0, limit, search }: Page): Promise<StoredAcquirer[]> {
     const { rows } = await mapConnectionLoss(
-      this.#database.query(`${SELECT} where id > $1 order by id limit $2`, [after, limit]),
+      this.#database.query(
+        `${SELECT} where id > $1 and ($3::text is null or ${containsText(['id', 'name'], '$3')}) order by id limit $2`,
+        [after, limit, search === undefined ? null : likeOf(search)],
+      ),
     );
     return rows.map((row) => shown<StoredAcquirer>(row));
   }

@@ -7,6 +7,9 @@ export interface ChangePage {
   /** Only events older than the one with this number. */
   readonly after?: number | undefined;
   readonly limit: number;
+  /** Only events of objects of this kind, and with this id. */
+  readonly kind?: string | undefined;
+  readonly id?: string | undefined;
 }
 
 const SELECT = `
@@ -16,13 +19,14 @@ from admin_events`;
 /** Admin events of one acquirer or of all, newest first. */
 export async function listAdminEvents(
   database: Database,
-  { acquirerId, after, limit }: ChangePage & { readonly acquirerId?: number | undefined },
+  { acquirerId, after, limit, kind, id }: ChangePage & { readonly acquirerId?: number | undefined },
 ): Promise<RecordedChange[]> {
   const { rows } = await mapConnectionLoss(
     database.query<object>(
       `${SELECT} where ($1::integer is null or acquirer_id = $1) and ($2::bigint is null or admin_events.id < $2)
+         and ($4::text is null or kind = $4) and ($5::text is null or subject_id = $5)
        order by admin_events.id desc limit $3`,
-      [acquirerId ?? null, after ?? null, limit],
+      [acquirerId ?? null, after ?? null, limit, kind ?? null, id ?? null],
     ),
   );
   return rows.map((row) => shown<RecordedChange>(row));

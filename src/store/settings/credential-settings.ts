@@ -38,6 +38,7 @@ const API_KEYS: SettingsTable<ApiKeyRow, StoredApiKey> = {
   kind: 'api key',
   table: 'api_keys',
   key: { name: 'id', column: 'id', from: 'settings' },
+  namedBy: ['name', 'merchant_id'],
   most: MAX_KEYS,
   columns: {
     id: 'id',
@@ -133,6 +134,7 @@ const USERS: SettingsTable<UserRow, StoredUser> = {
   kind: 'user',
   table: 'users',
   key: { name: 'id', column: 'id', from: 'database' },
+  namedBy: ['username', 'merchant_id'],
   most: MAX_USERS,
   columns: {
     username: 'username',
@@ -247,6 +249,7 @@ const ISSUER_KEYS: SettingsTable<IssuerKeyRow, StoredIssuerKey> = {
   kind: 'issuer key',
   table: 'issuer_keys',
   key: { name: 'id', column: 'id', from: 'database' },
+  namedBy: ['issuer', 'kid', 'merchant_id'],
   most: MAX_ISSUER_KEYS,
   columns: {
     issuer: 'issuer',

@@ -36,6 +36,7 @@ export const PROCESSOR_SETTINGS: SettingsTable<ProcessorChange, StoredProcessor>
   kind: 'processor',
   table: 'processors',
   key: { name: 'id', column: 'id', from: 'count' },
+  namedBy: ['name', 'type'],
   most: MAX_PROCESSORS,
   // Transactions keep the id of their route, and a reversal finds its switch through it.
   removed: { column: 'removed_at', isShown: false },

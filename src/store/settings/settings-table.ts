@@ -27,6 +27,8 @@ export interface SettingsTable<Settings extends object, Stored extends object> {
   readonly columns: Readonly<Required<Record<keyof Settings & string, Column>>>;
   /** Further properties to read besides key, settings and times: SQL by name. */
   readonly reads?: Readonly<Record<string, string>>;
+  /** Columns besides the key that name a row for people, which a search looks at. */
+  readonly namedBy?: readonly string[];
   /** The column with the time of removal; without it, rows are deleted. `isShown`: removed rows are still listed. */
   readonly removed?: { readonly column: string; readonly isShown: boolean };
   /** Checks new and changed settings beyond the schema. @throws RequestRejected */

@@ -23,6 +23,7 @@ export const INTEGRATOR_SETTINGS: SettingsTable<NewIntegrator, StoredIntegrator>
   kind: 'integrator',
   table: 'integrators',
   key: { name: 'id', column: 'id', from: 'count' },
+  namedBy: ['name'],
   most: MAX_INTEGRATORS,
   columns: { name: 'name', blocked: 'is_blocked' },
 };
@@ -37,6 +38,7 @@ export const MERCHANT_SETTINGS: SettingsTable<NewMerchant, StoredMerchant> = {
   kind: 'merchant',
   table: 'merchants',
   key: { name: 'id', column: 'id', from: 'settings' },
+  namedBy: ['name', 'city'],
   most: MAX_MERCHANTS,
   columns: {
     id: 'id',
@@ -92,6 +94,7 @@ export const ATTESTER_SETTINGS: SettingsTable<NewAttester, StoredAttester> = {
   kind: 'attester',
   table: 'attesters',
   key: { name: 'name', column: 'name', from: 'settings' },
+  namedBy: ['issuer'],
   most: MAX_ATTESTERS,
   columns: {
     name: 'name',
@@ -115,6 +118,7 @@ export const TERMINAL_SETTINGS: SettingsTable<NewTerminal, StoredTerminal> = {
   kind: 'terminal',
   table: 'terminals',
   key: { name: 'xTid', column: 'x_tid', from: 'settings' },
+  namedBy: ['tid', 'mid', 'merchant_id'],
   most: MAX_TERMINALS,
   columns: {
     xTid: 'x_tid',
