@@ -156,6 +156,7 @@ export function registerConsole(
     wantsCompletion: createCompletionCheck(types, directory),
   });
   registerConsoleRoutes(server, {
+    environment: config.TAPWIRE_ENV,
     checkLogin,
     sessions,
     accounts: new Accounts({ database, checkLogin, factors, totp, tries, limits }),

@@ -53,6 +53,7 @@ test('a person signs in with the provider, on the page that the person opened, a
   await page.reload();
   await page.locator('body.is-in').waitFor();
   await expectHarmless(visited);
+  await page.locator('#who').click();
   await page.getByRole('button', { name: 'Log out' }).click();
   await page.waitForURL((url) => url.origin === provider.url);
 });

@@ -6,6 +6,7 @@ import { openCharts, redrawCharts } from './charts.js';
 import { openCodec } from './codec.js';
 import { byId } from './dom.js';
 import { openHistory } from './history.js';
+import { openKeys } from './keys.js';
 import { openViews } from './list-views.js';
 import { follow, stop } from './live.js';
 import { openNames } from './names.js';
@@ -24,8 +25,8 @@ const login = byId('login');
 /** @type {string | undefined} */
 let person;
 
-/** @param {{ username: string, role: string, acquirerId: number | null, mayAct: boolean, administers: boolean, mustEnrol: boolean }} session */
-function begin({ username, role, acquirerId, mayAct, administers, mustEnrol }) {
+/** @param {{ username: string, role: string, acquirerId: number | null, mayAct: boolean, administers: boolean, mustEnrol: boolean, environment: string }} session */
+function begin({ username, role, acquirerId, mayAct, administers, mustEnrol, environment }) {
   // Another person gets a new page, without what the first one saw and typed.
   if (person !== undefined && person !== username) return location.reload();
   person = username;
@@ -33,6 +34,10 @@ function begin({ username, role, acquirerId, mayAct, administers, mustEnrol }) {
   byId('who').textContent = `${username}, ${role}, ${sight}`;
   document.body.classList.toggle('of-acquirer', acquirerId !== null);
   byId('cells-link').hidden = acquirerId !== null || !mayAct;
+  const badge = byId('environment');
+  badge.hidden = false;
+  badge.textContent = environment;
+  badge.dataset.state = environment === 'prod' ? 'bad' : 'warn';
   byId('settings-link').hidden = !administers;
   byId('settings').dataset.acquirer = acquirerId ?? '';
   byId('latency-of').textContent = acquirerId === null ? 'Latency' : 'Round trips to switches';
@@ -104,6 +109,28 @@ byId('theme').onclick = () => {
 };
 dark.addEventListener('change', redrawCharts);
 
+/** A menu ends with a press elsewhere, and with the view that it leads to. */
+const closeMenus = (/** @type {Event} */ { target }) => {
+  const { isLink = false, menu } = {
+    isLink: /** @type {Element} */ (target).closest?.('a[data-view]') !== null,
+    menu: /** @type {Element} */ (target).closest?.('details.menu'),
+  };
+  for (const each of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll('details.menu')))
+    if (each !== menu || isLink) each.open = false;
+  if (isLink) openBar(false);
+};
+/** On a phone the head is one line until the person opens it. @param {boolean} isOpen */
+function openBar(isOpen) {
+  byId('bar').classList.toggle('is-open', isOpen);
+  byId('bar-open').setAttribute('aria-expanded', String(isOpen));
+}
+byId('bar-open').onclick = () => openBar(!byId('bar').classList.contains('is-open'));
+document.addEventListener('click', closeMenus);
+document.addEventListener(
+  'keydown',
+  ({ key }) => key === 'Escape' && closeMenus(/** @type {any} */ ({ target: document.body })),
+);
+
 const kept = localStorage.getItem('theme');
 if (kept) document.documentElement.dataset.theme = kept;
 whenUnavailable(look);
@@ -122,6 +149,7 @@ openAccount();
 openSettings();
 openCodec();
 openRouter();
+openKeys();
 const failure = takeFailure();
 // Without a session the gateway does not ask its database, so the login would not state that it is unavailable.
 look();

@@ -178,8 +178,8 @@ function noteRow(columns, text) {
  */
 export const sum = (items, of) => items.reduce((total, item) => total + of(item), 0);
 
-const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
-const tenths = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
+const whole = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
+const tenths = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 
 /** @param {number} value */
 export const count = (value) => whole.format(value);

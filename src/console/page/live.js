@@ -4,7 +4,7 @@ import { age, byId, keepInStep, keepRows, ms, rate, setText } from './dom.js';
 import { look } from './outage.js';
 import { groupOutcomes, outcomeRow } from './outcomes.js';
 import { processRow, showDatabase } from './processes.js';
-import { switchRow, withWorkers } from './switches.js';
+import { groupSwitches, switchRow } from './switches.js';
 import { showTiles } from './tiles.js';
 import { showTroubles, showUnknown } from './troubles.js';
 
@@ -77,8 +77,8 @@ function show(frame) {
   setText(byId('latency-said'), `p50 ${ms(frame.taps.p50)}, p99 ${ms(frame.taps.p99)} milliseconds now`);
   showTiles(frame);
   showTroubles(frame);
-  keepRows(byId('switches'), withWorkers(frame), ({ processId, name }) => `${processId} ${name}`, switchRow, {
-    columns: 13,
+  keepRows(byId('switches'), groupSwitches(frame), ({ name }) => name, switchRow, {
+    columns: 9,
     none: 'No worker with a switch is running.',
   });
   keepRows(byId('outcomes'), groupOutcomes(frame.outcomes), ({ key }) => key, outcomeRow, {

@@ -3,7 +3,7 @@ import { groupOutcomes } from './outcomes.js';
 
 /** @typedef {import('./live.js').Frame} Frame */
 
-const compact = new Intl.NumberFormat('en', { notation: 'compact' });
+const compact = new Intl.NumberFormat(undefined, { notation: 'compact' });
 /**
  * A tile has little space; the tables show exact figures.
  *
@@ -25,6 +25,7 @@ export function showTiles({ taps, outcomes, backlog, commits }) {
   const dead = backlog?.deadLetters.length ?? 0;
   // For an acquirer the figures contain the responses of its switches, not the times of phones.
   const latency = taps.failedPerSecond === null ? 'Round trip' : 'Latency';
+  /** @type {Tile[]} */
   const tiles = [
     { name: 'Taps/s', value: rate(taps.perSecond) },
     { name: `${latency} p50`, value: ms(taps.p50), unit: 'ms' },
@@ -40,8 +41,22 @@ export function showTiles({ taps, outcomes, backlog, commits }) {
     { name: 'Dead letters', value: dead >= 100 ? '100+' : count(dead), mark: dead > 0 && 'bad' },
     ...(commits ? [{ name: 'Commit p99', value: ms(commits.p99), unit: 'ms' }] : []),
   ];
+  // What is wrong comes first. What counts faults and has none is one small line.
+  const zeros = tiles.filter(({ mark }) => mark === false);
+  const others = tiles.filter(({ mark }) => mark !== false);
+  drawTiles(byId('tiles'), [...others.filter(({ mark }) => mark), ...others.filter(({ mark }) => !mark)]);
+  drawTiles(byId('zeros'), zeros);
+}
+
+/** @typedef {{ name: string, value: string, unit?: string, mark?: string | false }} Tile */
+
+/**
+ * @param {HTMLElement} place
+ * @param {readonly Tile[]} tiles
+ */
+function drawTiles(place, tiles) {
   keepInStep(
-    byId('tiles'),
+    place,
     tiles,
     ({ name }) => name,
     ({ name }) => {

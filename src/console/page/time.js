@@ -18,8 +18,10 @@ function isZone(name) {
 
 /** @param {string} timeZone */
 function formatsOf(timeZone) {
-  const format = (/** @type {Intl.DateTimeFormatOptions} */ options) =>
-    new Intl.DateTimeFormat('en-GB', { timeZone, ...options });
+  const format = (
+    /** @type {Intl.DateTimeFormatOptions} */ options,
+    /** @type {string} */ language = navigator.language,
+  ) => new Intl.DateTimeFormat(language, { timeZone, ...options });
   const day = /** @type {const} */ ({ day: '2-digit', month: 'short', year: 'numeric' });
   const clock = /** @type {const} */ ({ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
   return {
@@ -27,7 +29,7 @@ function formatsOf(timeZone) {
     clock: format(clock),
     day: format({ day: '2-digit', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }),
     zone: format({ timeZoneName: 'short' }),
-    parts: format({ ...day, month: '2-digit', ...clock }),
+    parts: format({ ...day, month: '2-digit', ...clock }, 'en-GB'),
   };
 }
 

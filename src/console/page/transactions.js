@@ -67,12 +67,6 @@ export function openTransactions() {
     fillForm(values);
     showRows();
   });
-  document.addEventListener('keydown', (event) => {
-    const isTyping = /** @type {Element} */ (event.target).closest('input, select, textarea, dialog');
-    if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
-    byId('query').select();
-  });
 }
 
 /**

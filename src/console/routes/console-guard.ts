@@ -34,6 +34,8 @@ export interface ProviderParts {
 
 /** Dependencies of the console's routes. */
 export interface ConsoleParts {
+  /** `dev`, `qa` or `prod`. */
+  readonly environment: string;
   readonly checkLogin: CheckLogin;
   readonly sessions: PortalSessions;
   readonly cookie: ConsoleCookie;

@@ -13,7 +13,7 @@ import { type ConsoleParts, consoleGuards, originOf, type ProviderParts, refuseO
 
 /** Login, the current user, logout, and whether the database that these need is available. */
 export function registerConsoleSession(server: Server, parts: ConsoleParts): void {
-  const { checkLogin, sessions, cookie, provider } = parts;
+  const { checkLogin, sessions, cookie, provider, environment } = parts;
   const facts = (summary: string) => ({ facts: { summary, section: 'extension', takes: [], isAsset: true } }) as const;
 
   withZod(server).route({
@@ -29,7 +29,7 @@ export function registerConsoleSession(server: Server, parts: ConsoleParts): voi
       await sessions.end(cookie.read(request));
       cookie.set(reply, secret, SESSION_SECONDS);
       reply.header('cache-control', 'no-store');
-      return shown(await sessions.find(secret, 'watch'));
+      return { ...shown(await sessions.find(secret, 'watch')), environment };
     },
   });
 
@@ -38,7 +38,7 @@ export function registerConsoleSession(server: Server, parts: ConsoleParts): voi
     { config: facts('Get the console session'), onRequest: consoleGuards(parts).forOwnPolling },
     async (request, reply) => {
       reply.header('cache-control', 'no-store');
-      return shown(request.operator!);
+      return { ...shown(request.operator!), environment };
     },
   );
 

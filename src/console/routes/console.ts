@@ -98,6 +98,7 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
   'dom.js': [OWN, SCRIPT],
   'form-id.js': [OWN, SCRIPT],
   'history.js': [OWN, SCRIPT],
+  'keys.js': [OWN, SCRIPT],
   'list-filter.js': [OWN, SCRIPT],
   'list-row.js': [OWN, SCRIPT],
   'list-views.js': [OWN, SCRIPT],
