@@ -7,7 +7,7 @@ import { type Installation, startInstallation } from '../support/installation.ts
 import { createLink, statusOf } from '../support/links.ts';
 import { sellApproved } from '../support/refunds.ts';
 import { untilResponded } from '../support/transactions.ts';
-import { expectToFit } from './accessible.ts';
+import { expectAccessible, expectToFit } from './accessible.ts';
 import { launchChromium } from './chromium.ts';
 import { consoleVisits, expectHarmless } from './console-visits.ts';
 
@@ -135,7 +135,10 @@ describe('the work of operators', () => {
     const visited = await visit('operator', `/ops/transactions/${id}`);
     const { page } = visited;
     await page.getByRole('button', { name: 'Void this sale' }).click();
+    await page.locator('#sure-facts').getByText('411111******1111').waitFor();
+    await expectAccessible(page);
     await page.locator('#sure').getByRole('button', { name: 'Void the sale' }).dblclick();
+    await page.getByText('The void was requested.').waitFor();
     await page.locator('#one-title').getByText('Voided').waitFor();
     const { rows } = await installation.database.query(
       'select count(*)::int from transactions where original_id = $1',
@@ -164,7 +167,9 @@ describe('the work of operators', () => {
     await page.locator('#sure').getByRole('button', { name: 'Refund it' }).click();
     await page.locator('#sure-said').getByText('exceeds the refundable balance').waitFor();
     await page.locator('#sure-no').click();
+    await page.locator('#who').click();
     await page.locator('#zone').selectOption('UTC');
+    await page.keyboard.press('Escape');
     const outage = page.getByText(/^The gateway has not responded/).first();
     await page.context().setOffline(true);
     await outage.waitFor();
@@ -173,6 +178,9 @@ describe('the work of operators', () => {
     expect(await reason.inputValue()).toBe('Returned goods');
     await amount.fill('ZAR 6');
     await refundIt.click();
+    const confirmation = page.locator('#sure-facts');
+    await confirmation.getByText('Corner Coffee').waitFor();
+    await confirmation.getByText('ZAR 10.00').waitFor();
     await page.locator('#sure').getByRole('button', { name: 'Refund it' }).dblclick();
     await page.getByText('Refund of ZAR 6: Approved.').waitFor();
     await page.getByText('at most ZAR 10.00').waitFor();

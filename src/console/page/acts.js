@@ -17,6 +17,7 @@ export function isAllowedToAct() {
  * @typedef {object} Confirmation
  * @property {string} title
  * @property {string} text
+ * @property {[name: string, value: unknown][]} [facts] what the act concerns, and what it leaves
  * @property {string} yes word on the button that confirms
  * @property {string} [no]
  * @property {boolean} [needsReason] the person must write a reason, which becomes part of the act
@@ -28,15 +29,15 @@ export function isAllowedToAct() {
 /**
  * A button for an act, with a confirmation; nothing for a user who may only look.
  *
- * @param {Confirmation & { label: string, name?: string }} act
+ * @param {Confirmation & { label: string, name?: string, isProminent?: boolean }} act
  */
-export function actButton({ label, name, body, ...confirmation }) {
+export function actButton({ label, name, body, isProminent, ...confirmation }) {
   if (!mayAct) return null;
   return h(
     'button',
     {
       type: 'button',
-      class: 'act',
+      class: isProminent ? 'quiet' : 'act',
       'aria-label': name ?? label,
       onclick: () => askFirst({ ...confirmation, body: typeof body === 'function' ? body() : body }),
     },
@@ -45,10 +46,13 @@ export function actButton({ label, name, body, ...confirmation }) {
 }
 
 /** @param {Confirmation} confirmation */
-export function askFirst({ title, text, yes, no = 'Cancel', needsReason = false, body, send, onDone }) {
+export function askFirst({ title, text, facts = [], yes, no = 'Cancel', needsReason = false, body, send, onDone }) {
   const dialog = byId('sure');
   byId('sure-title').textContent = title;
   byId('sure-text').textContent = text;
+  byId('sure-facts').replaceChildren(
+    ...facts.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, String(value)))),
+  );
   byId('sure-said').textContent = '';
   byId('sure-yes').textContent = yes;
   byId('sure-yes').disabled = false;

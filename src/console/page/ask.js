@@ -7,6 +7,7 @@
  * @typedef {Value extends Date ? string : Value extends object ? { [Name in keyof Value]: Json<Value[Name]> } : Value} Json
  */
 
+const NEWLINE = 10;
 let csrfToken = '';
 let onOver = () => {};
 let onUnavailable = () => {};
@@ -135,10 +136,25 @@ export const readTransaction = (transaction) => ask(`/ops/data/transactions/${id
 export const followTransaction = (transaction) => ask(`/ops/data/transactions/${id(transaction)}/present`);
 /**
  * @param {object} filter
+ * @param {(rows: number) => void} onProgress called with the rows so far
  * @returns the file; a file that breaks off is an error
  */
-export const exportTransactions = (filter) =>
-  ask('/ops/data/transactions/export', { method: 'POST', body: { filter }, read: (response) => response.blob() });
+export const exportTransactions = (filter, onProgress) =>
+  ask('/ops/data/transactions/export', {
+    method: 'POST',
+    body: { filter },
+    read: async (response) => {
+      let rows = -1; // the titles
+      const counted = new TransformStream({
+        transform(chunk, controller) {
+          for (const byte of chunk) if (byte === NEWLINE) rows++;
+          onProgress(Math.max(rows, 0));
+          controller.enqueue(chunk);
+        },
+      });
+      return new Response(response.body?.pipeThrough(counted)).blob();
+    },
+  });
 /**
  * @param {string} list
  * @param {object} filter

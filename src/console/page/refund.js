@@ -19,8 +19,9 @@ const AMOUNT = /^(?:([a-z]{3})\s*)?(\d{1,12}(?:\.\d{1,4})?)$/i;
  * @param {string} id of the sale
  * @returns `{ element, update(story) }`; nothing is shown while nothing can be refunded
  * @param {() => unknown} again
+ * @param {(summary: Story['summary']) => [name: string, value: unknown][]} factsOf what the confirmation repeats of the sale
  */
-export function refundForm(id, again) {
+export function refundForm(id, again, factsOf) {
   const name = `refund ${id}`;
   let formId = sentForm(name) ?? newFormId();
   /** @type {Story['summary']} */
@@ -70,6 +71,11 @@ export function refundForm(id, again) {
     askFirst({
       title: `Refund ${refundable.currency} ${wanted.amount}?`,
       text: 'The switch returns this amount to the card. It cannot be undone.',
+      facts: [
+        ...factsOf(summary),
+        ['Reason', wanted.reason],
+        ['Left to refund', `${refundable.currency} ${leftAfter(refundable.amount, wanted.amount ?? '')}`],
+      ],
       yes: 'Refund it',
       send: async () => {
         keepSent(name, sentId);
@@ -89,6 +95,17 @@ export function refundForm(id, again) {
     if (refundable) setText(left, `Amount, at most ${refundable.currency} ${refundable.amount}`);
   };
   return { element: h('div', { class: 'refund' }, fold, done), update };
+}
+
+/**
+ * What a refund leaves, in the decimals of the currency; the gateway computes it again.
+ *
+ * @param {string} available
+ * @param {string} amount
+ */
+function leftAfter(available, amount) {
+  const decimals = available.split('.')[1]?.length ?? 0;
+  return Math.max(0, Number(available) - Number(amount)).toFixed(decimals);
 }
 
 /**

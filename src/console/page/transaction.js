@@ -32,6 +32,8 @@ let story;
 let following;
 /** @type {ReturnType<typeof refundForm>} The form of the shown transaction: it outlives each redrawing, with what the person typed. */
 let refund;
+/** Where the last act on the shown transaction has its result. */
+let actResult = h('p', { role: 'status' });
 
 export function openTransactionView() {
   addView({ path: /^\/ops\/transactions\/([0-9a-f-]{36})\/?$/i, element: view, open, close });
@@ -46,7 +48,8 @@ function open([, id]) {
   close();
   shownId = id;
   story = undefined;
-  refund = refundForm(shownId, () => read(readTransaction));
+  refund = refundForm(shownId, () => read(readTransaction), factsOfAct);
+  actResult = h('p', { role: 'status' });
   setText(byId('one-title'), 'Transaction');
   byId('one-body').replaceChildren(h('p', { class: 'none' }, 'Reading the transaction.'));
   void read(readTransaction);
@@ -101,9 +104,9 @@ function show(present, isRedrawn = false) {
   setText(byId('one-title'), titleOf(summary));
   /** @type {[name: string, data: unknown, draw: () => any][]} */
   const parts = [
-    ['summary', [summary, related], () => summaryOf(summary, related, again)],
-    ['refund', 'kept', () => refund.element],
+    ['acts', [isVoidable(summary), summary.reversal, summary.amount], () => actsOf(summary, again)],
     ['review', [summary.updatedAt, related, resolutions], () => reviewOf(present, again) ?? h('div')],
+    ['summary', [summary, related], () => summaryOf(summary, related)],
     ['trail', trail, () => part('Timeline', trailOf(trail), true)],
     ['messages', messages, () => part(`Messages (${messages.length})`, messagesOf(messages), true)],
     [
@@ -184,6 +187,8 @@ const FACTS = [
 
 /** Facts that people paste elsewhere. */
 const COPIED = new Set(['Reference', 'STAN', 'RRN', 'Device', 'Id']);
+/** Facts that a confirmation repeats. */
+const NAMED_IN_ACTS = ['Merchant', 'Card', 'Terminal', 'Switch', 'Reference'];
 const OWED = ['owed', 'sent', 'confirming', 'needsReview'];
 
 /**
@@ -201,13 +206,11 @@ function isVoidable({ type, disposition, refunded, reversal, needsReview, void: 
 /**
  * @param {Summary} summary
  * @param {Story['related']} related
- * @param {Again} again
  */
-function summaryOf(summary, related, again) {
+function summaryOf(summary, related) {
   const facts = FACTS.map(([name, of]) => /** @type {const} */ ([name, of(summary)])).filter(
     ([, value]) => value !== null && value !== undefined && value !== '',
   );
-  const { acquirerId, id } = summary;
   return h(
     'div',
     {},
@@ -223,24 +226,61 @@ function summaryOf(summary, related, again) {
       facts.map(([name, value]) => factOf(name, String(value))),
     ),
     related.length > 0 && h('p', {}, 'Related: ', related.map(linkTo)),
+  );
+}
+
+/**
+ * What an act concerns, as its confirmation shows it.
+ *
+ * @param {Summary} summary
+ * @returns {[name: string, value: unknown][]}
+ */
+const factsOfAct = (summary) =>
+  /** @type {[name: string, value: unknown][]} */ (
+    FACTS.filter(([name]) => NAMED_IN_ACTS.includes(name)).map(([name, of]) => [name, of(summary)])
+  ).filter(([, value]) => value);
+
+/**
+ * What the person can do with the transaction, above everything that is known about it.
+ *
+ * @param {Summary} summary
+ * @param {Again} again
+ */
+function actsOf(summary, again) {
+  const { acquirerId, id } = summary;
+  return h(
+    'div',
+    { class: 'acts' },
+    refund.element,
     isVoidable(summary) &&
       actButton({
+        isProminent: true,
         label: 'Void this sale',
         title: `Void ${summary.amount}?`,
         text: 'The whole sale is cancelled at the switch. Possible only before settlement and without refunds. It cannot be undone.',
+        facts: [...factsOfAct(summary), ['Afterwards', 'Voided; nothing is left to refund']],
         yes: 'Void the sale',
         body: { act: 'voidSale', acquirerId, id },
-        onDone: again,
+        onDone: () => {
+          setText(actResult, 'The void was requested. Its outcome appears here.');
+          again();
+        },
       }),
     OWED.includes(summary.reversal) &&
       actButton({
+        isProminent: true,
         label: 'Retry the reversal now',
         title: 'Send the reversal now?',
         text: 'The next attempt is sent as soon as a connection is free on which the reversal cannot overtake the original request.',
+        facts: factsOfAct(summary),
         yes: 'Send it',
         body: { act: 'retryReversal', acquirerId, id },
-        onDone: again,
+        onDone: () => {
+          setText(actResult, 'The reversal was requested. Its progress is in the timeline.');
+          again();
+        },
       }),
+    actResult,
   );
 }
 

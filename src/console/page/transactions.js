@@ -227,12 +227,15 @@ function isPresent() {
   setText(byId('list-old'), '');
 }
 
+/** The file arrives in the background: the person can go to other views meanwhile. */
 async function exportAll() {
   const button = byId('list-export');
   button.disabled = true;
   setText(byId('list-said'), '');
   try {
-    const file = URL.createObjectURL(await exportTransactions(filterOf(values, card)));
+    const file = URL.createObjectURL(
+      await exportTransactions(filterOf(values, card), (rows) => setText(button, `Exporting, ${count(rows)} rows`)),
+    );
     h('a', {
       href: file,
       download: `transactions-${new Date().toISOString().slice(0, 19).replaceAll(':', '')}Z.csv`,
@@ -241,6 +244,7 @@ async function exportAll() {
   } catch (error) {
     setText(byId('list-said'), error.message);
   } finally {
+    setText(button, 'Export CSV');
     button.disabled = false;
   }
 }
