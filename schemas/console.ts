@@ -3,6 +3,7 @@
  * integrators.
  */
 import { z } from 'zod';
+import { numberInPath } from './admin.ts';
 import { undeliveredFilter } from './console-work.ts';
 import { plainText } from './plain-text.ts';
 import { reason } from './reason.ts';
@@ -65,3 +66,6 @@ export const consoleAct = z.discriminatedUnion('act', [
 ]);
 
 export type ConsoleAct = z.infer<typeof consoleAct>;
+
+/** Whose admin events are verified; without an acquirer, all. */
+export const auditVerdictQuery = z.strictObject({ acquirer: numberInPath.optional() });

@@ -11,6 +11,7 @@ import { createCardVault } from '../card/card-vault.ts';
 import type { KeyRing } from '../card/key-ring.ts';
 import { Accounts } from '../console/account.ts';
 import { ConsoleActs } from '../console/acts.ts';
+import { createAuditVerifier } from '../console/audit-verdict.ts';
 import { createConsoleCookie } from '../console/console-cookie.ts';
 import { ConsoleFeed } from '../console/feed.ts';
 import { FiguresRecorder, ProcessReporter } from '../console/figures-recorder.ts';
@@ -188,5 +189,6 @@ export function registerConsole(
     outcomes: useCases.outcomes,
     work: createWorkReader(reports, lists),
     history: createHistoryReader(lists),
+    verifyAudit: createAuditVerifier(reports),
   });
 }

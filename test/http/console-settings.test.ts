@@ -112,6 +112,50 @@ describe('an administrator at the console', () => {
   });
 });
 
+test('the chain of the audit is verified for the own acquirer, and an entry that was changed is named', async () => {
+  const verdict = (session: ConsoleSession, acquirer?: number) =>
+    ask(session, 'GET', `/ops/data/audit-verdict${acquirer === undefined ? '' : `?acquirer=${acquirer}`}`);
+  await ask(coffee, 'POST', '/acquirers/1/integrators', { name: 'Verified' });
+  const { body } = await verdict(coffee, 1);
+  expect(body).toMatchObject({ isComplete: true, faults: [] });
+  expect(body.entries).toBeGreaterThan(0);
+  expect([(await verdict(coffee)).status, (await verdict(coffee, 2)).status]).toEqual([403, 404]);
+  expect((await verdict(await logIn({ acquirerId: 1 }, 'operator'), 1)).status).toBe(403);
+  const { database } = installation;
+  await database.query('alter table admin_events disable trigger all');
+  await database.query(`update admin_events set actor = 'nobody' where acquirer_id = 1 and chain_number = 1`);
+  expect((await verdict(operator)).body.faults).toContainEqual({ acquirerId: 1, number: 1, kind: 'changed' });
+  expect((await verdict(operator, 2)).body.faults).toEqual([]);
+  await database.query('alter table admin_events enable trigger all');
+});
+
+test('a session that was idle, and one of a blocked acquirer or user, administer nothing', async () => {
+  const read = (session: ConsoleSession) => ask(session, 'GET', '/acquirers/2/merchants');
+  const idle = await logIn({ acquirerId: 2 }, 'admin');
+  expect((await read(idle)).status).toBe(200);
+  const { database } = installation;
+  const ofUser = 'user_id = (select id from users where username = $1)';
+  await database.query(`update console_sessions set acted_at = now() - interval '16 minutes' where ${ofUser}`, [
+    idle.username,
+  ]);
+  expect((await read(idle)).status).toBe(401);
+  const blocked = await logIn({ acquirerId: 2 }, 'admin');
+  await database.query('update users set is_blocked = true where username = $1', [blocked.username]);
+  expect((await read(blocked)).status).toBe(401);
+  const last = await logIn({ acquirerId: 2 }, 'admin');
+  expect((await ask(operator, 'PATCH', '/acquirers/2', { blocked: true })).status).toBe(200);
+  expect((await read(last)).status).toBe(401);
+  expect((await ask(operator, 'PATCH', '/acquirers/2', { blocked: false })).status).toBe(200);
+});
+
+test('where one-time codes are required, an administrator without them administers nothing', async () => {
+  const gateway = await installation.startGateway({ CONSOLE_NEEDS_TOTP: 'true' });
+  const path = new URL('/acquirers/1/merchants', gateway.url);
+  const { cookie, csrf } = coffee;
+  expect((await fetch(path, { headers: { cookie, 'x-csrf-token': csrf } })).status).toBe(403);
+  await gateway.stop();
+});
+
 describe('operators and viewers', () => {
   test('administer nothing', async () => {
     for (const role of ['operator', 'viewer'] as const) {

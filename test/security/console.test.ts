@@ -24,6 +24,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /ops/data/cells': row(() => ({})),
   'GET /ops/data/specs': row(() => ({})),
   'GET /ops/data/operations': row(() => ({})),
+  'GET /ops/data/audit-verdict': row(({ acquirerId: acquirer }) => ({ query: { acquirer } })),
   // Merchants of two acquirers may have the same id.
   'POST /ops/data/merchants': row(({ merchantReference: text }) => ({ body: { text } })),
   'POST /ops/data/transactions': listed(),

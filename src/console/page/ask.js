@@ -161,6 +161,13 @@ export const exportTransactions = (filter, onProgress) =>
  * @param {object | null} [after]
  */
 export const readWork = (list, filter, after) => post('/ops/data/work', { list, filter, ...(after && { after }) });
+/**
+ * What the hash chain of the admin events says.
+ *
+ * @param {string | undefined} acquirer undefined for all
+ * @returns {Promise<import('../audit-verdict.ts').AuditVerdict>}
+ */
+export const verifyAudit = (acquirer) => ask(`/ops/data/audit-verdict${acquirer ? `?acquirer=${acquirer}` : ''}`);
 /** What the person may administer. */
 export const readOperations = () => ask('/ops/data/operations');
 /**

@@ -1,5 +1,5 @@
-import { operate } from './ask.js';
-import { byId, h, setText, table } from './dom.js';
+import { operate, verifyAudit } from './ask.js';
+import { byId, count, h, setText, table } from './dom.js';
 import { mayBeCard } from './may-be-card.js';
 import { acquirerName, whenNamesChange } from './names.js';
 import { addView, go } from './router.js';
@@ -162,7 +162,34 @@ async function showList(mine, kind, acquirer, search) {
   await read();
   if (mine !== asked) return;
   const add = kind.add && link(`${addressOf(kind, acquirer)}?new`, kind.add.summary, { class: 'button solid' });
-  fillContent(h('div', { class: 'head' }, total, searchForm(kind, acquirer, search), add), holder, more);
+  const { isOfChanges } = listedColumns(list);
+  const head = h('div', { class: 'head' }, total, searchForm(kind, acquirer, search), add);
+  fillContent(head, isOfChanges ? verdictOf(acquirer) : undefined, holder, more);
+}
+
+/** Whether the shown changes are those that were written. @param {string | undefined} acquirer */
+function verdictOf(acquirer) {
+  const said = h('p', { role: 'status' });
+  const onclick = async () => {
+    setText(said, 'Verifying the chain.');
+    const text = await verifyAudit(acquirer).then(
+      ({ entries, isComplete, faults }) => {
+        const wrong = faults.map((fault) => `Acquirer ${fault.acquirerId}, entry ${fault.number}: ${fault.kind}.`);
+        const scope = isComplete
+          ? `All ${count(entries)} entries were`
+          : `Only the first ${count(entries)} entries were`;
+        return `${scope} verified. ${wrong.join(' ') || 'No entry was changed, and none is missing.'}`;
+      },
+      ({ message }) => message,
+    );
+    setText(said, text);
+  };
+  return h(
+    'div',
+    { class: 'acts' },
+    h('button', { type: 'button', class: 'quiet', onclick }, 'Verify the chain'),
+    said,
+  );
 }
 
 /** @param {Kind} kind @param {string | undefined} acquirer @param {readonly Row[]} rows */

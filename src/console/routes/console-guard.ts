@@ -15,6 +15,7 @@ import type { Spec } from '../../codecs/iso8583/spec.ts';
 import type { Outcomes } from '../../payments/reversals/overdue.ts';
 import type { Accounts } from '../account.ts';
 import type { ConsoleActs } from '../acts.ts';
+import type { VerifyAudit } from '../audit-verdict.ts';
 import type { ConsoleCookie } from '../console-cookie.ts';
 import type { DependentSchema } from '../describe-operations.ts';
 import type { ConsoleFeed } from '../feed.ts';
@@ -56,6 +57,7 @@ export interface ConsoleParts {
   readonly outcomes: Outcomes;
   readonly work: ReadWork;
   readonly history: ReadHistory;
+  readonly verifyAudit: VerifyAudit;
   /** The state of the cells, for operators of the installation. */
   readonly readCells: () => Promise<object>;
 }

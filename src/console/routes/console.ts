@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { auditVerdictQuery } from '#schemas/console';
 import { historyQuery } from '#schemas/console-history';
 import { workRequest } from '#schemas/console-work';
 import { AuthError } from '../../basics/errors.ts';
@@ -62,6 +63,21 @@ function registerConsoleOperations(server: Server, parts: ConsoleParts): void {
     },
     async (request, reply) => reply.header('cache-control', 'no-store').send(descriptions.for(request.operator!)),
   );
+}
+
+/** Whether the admin events are those that were written. */
+function registerConsoleAudit(server: Server, parts: ConsoleParts): void {
+  withZod(server).route({
+    method: 'GET',
+    url: '/ops/data/audit-verdict',
+    config: { facts: { summary: 'Verify the audit in the console', section: 'extension', takes: [], isAsset: true } },
+    schema: { querystring: auditVerdictQuery },
+    onRequest: consoleGuards(parts).forReading,
+    handler: async (request, reply) =>
+      reply
+        .header('cache-control', 'no-store')
+        .send(await parts.verifyAudit(request.operator!, request.query.acquirer)),
+  });
 }
 
 /** The lists of the work view share one route: each is read by a person, page by page, with a filter. */
@@ -193,4 +209,5 @@ export function registerConsoleRoutes(server: Server, parts: ConsoleParts): void
   registerConsoleHistory(server, parts);
   registerConsoleWork(server, parts);
   registerConsoleOperations(server, parts);
+  registerConsoleAudit(server, parts);
 }

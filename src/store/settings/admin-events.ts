@@ -66,15 +66,15 @@ select acquirer_id as "acquirerId", chain_number::float8 as number, id::text,
   before::text, after::text, to_char(previous_at at time zone 'UTC', ${TIME}) as "previousAt",
   encode(previous_hash, 'hex') as "previousHash", encode(hash, 'hex') as hash,
   coalesce(previous_at < clock_timestamp() - interval '7 years', false) as "mayFollowDeleted"
-from admin_events where (acquirer_id, chain_number) > ($1, $2)
+from admin_events where (acquirer_id, chain_number) > ($1, $2) and ($3::integer is null or acquirer_id = $3)
 order by acquirer_id, chain_number limit ${PAGE}`;
 
-/** All admin events, by acquirer and position in its chain. */
-export async function* chainedEvents(database: Database): AsyncGenerator<ChainedEvent> {
-  let last: Pick<ChainedEvent, 'acquirerId' | 'number'> | undefined = { acquirerId: -1, number: 0 };
+/** The admin events of one acquirer or of all, by acquirer and position in its chain. */
+export async function* chainedEvents(database: Database, acquirerId?: number): AsyncGenerator<ChainedEvent> {
+  let last: Pick<ChainedEvent, 'acquirerId' | 'number'> | undefined = { acquirerId: acquirerId ?? -1, number: 0 };
   while (last) {
     const { rows }: { rows: ChainedEvent[] } = await mapConnectionLoss(
-      database.query<ChainedEvent>(READ, [last.acquirerId, last.number]),
+      database.query<ChainedEvent>(READ, [last.acquirerId, last.number, acquirerId ?? null]),
     );
     yield* rows;
     last = rows.length === PAGE ? rows.at(-1) : undefined;
