@@ -19,12 +19,11 @@ import {
   readStatus,
   reserveNumbers,
 } from '../tools/cells/cell-status.ts';
-import { findSource, onReachableCells } from '../tools/cells/find-source.ts';
 import { finishWithoutSource } from '../tools/cells/finish-move.ts';
 import { moveAcquirer } from '../tools/cells/move-acquirer.ts';
+import { findSource, onReachableCells } from '../tools/cells/ownership.ts';
 import { hostsOf, setBackend, withFileLock } from '../tools/cells/proxy-map.ts';
-import { recoverAcquirer } from '../tools/cells/recover-acquirer.ts';
-import { forgetAcquirer, undoMove } from '../tools/cells/undo-move.ts';
+import { forgetAcquirer, recoverAcquirer, undoMove } from '../tools/cells/undo-move.ts';
 import { checkedBy } from './administration.ts';
 import { type Commands, command } from './commands.ts';
 import { type Columns, flag, idOf, listOf, printList, text } from './output.ts';

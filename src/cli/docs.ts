@@ -8,11 +8,9 @@ import { builtInEntries, loadProcessors } from '../kits/processor-kit/load-proce
 import type { Processor } from '../kits/processor-kit/processor.ts';
 import { ruleTable } from '../kits/processor-kit/request-rules.ts';
 import { settings } from '../start/config.ts';
-import { alertTable } from '../tools/docs/alert-table.ts';
-import { enumTables, withSections } from '../tools/docs/enum-tables.ts';
-import { exampleMacs } from '../tools/docs/processors/example-mac.ts';
 import { elementTable, fieldTable, otherFieldTable, repeatTable } from '../tools/docs/processors/field-table.ts';
-import { sampleBytes, sampleFrames } from '../tools/docs/processors/sample-bytes.ts';
+import { exampleMacs, sampleBytes, sampleFrames } from '../tools/docs/processors/sample-bytes.ts';
+import { alertTable, enumTables, withSections } from '../tools/docs/tables.ts';
 import { transactionStates } from '../tools/docs/transaction-states.ts';
 import { sizeTable } from '../tools/size/size-installation.ts';
 import { exampleOf } from './config.ts';

@@ -18,21 +18,31 @@ import type { Database } from '../store/postgres/open-database.ts';
 import { listRegisteredKeys } from '../store/switches/hsm-keys.ts';
 import { keysNamedBy } from '../switching/switches/access/switch-access.ts';
 import type { StoredProcessor } from '../switching/switches/acquirer-switches.ts';
-import { backlogFindings } from '../tools/doctor/backlog-findings.ts';
-import { databaseFindings, partitionFindings, restoreFindings } from '../tools/doctor/database-findings.ts';
-import { type Finding, fault, good } from '../tools/doctor/finding.ts';
-import { certificateFindings, frontFindings } from '../tools/doctor/front-findings.ts';
-import { hsmFindings, hsmKeyFindings, type NamedKey, namedKeyFindings } from '../tools/doctor/hsm-findings.ts';
 import {
+  backlogFindings,
+  databaseFindings,
+  partitionFindings,
+  restoreFindings,
+} from '../tools/doctor/database-findings.ts';
+import { type Finding, fault, good } from '../tools/doctor/finding.ts';
+import {
+  certificateFindings,
+  frontFindings,
+  providerFindings,
+  sessionFindings,
+} from '../tools/doctor/front-findings.ts';
+import {
+  hsmFindings,
+  hsmKeyFindings,
   issuerFindings,
   keyFindings,
+  type NamedKey,
+  namedKeyFindings,
   type ProfileWithReader,
   readerFindings,
   tokenFinding,
   userNameFindings,
 } from '../tools/doctor/key-findings.ts';
-import { providerFindings } from '../tools/doctor/provider-findings.ts';
-import { sessionFindings } from '../tools/doctor/session-findings.ts';
 import { askAvailabilities, switchFindings } from '../tools/doctor/switch-findings.ts';
 import { demoProfilePath, readProfile } from '../tools/phone/profile.ts';
 import { demoSettings } from './demo/demo-installation.ts';

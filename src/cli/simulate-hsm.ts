@@ -5,7 +5,7 @@ import { StartError } from '../basics/errors.ts';
 import { DEMO_READER_KEY, demoKey } from '../codecs/crypto/demo-key.ts';
 import type { SwitchConfig } from '../kits/processor-kit/processor.ts';
 import { demoKeys } from '../tools/simulator/demo-hsm.ts';
-import { type DemoDevices, demoLmkKeys, startDemoDevices } from '../tools/simulator/hsm/demo-devices.ts';
+import { type DemoDevices, demoLmkKeys, startDemoDevices } from '../tools/simulator/hsm/simulated-payshield.ts';
 import type { LmkForm } from '../tools/simulator/hsm/test-lmk.ts';
 import { text } from './output.ts';
 import { readText } from './read-input.ts';

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { MoneyError, StartError } from '../basics/errors.ts';
 import type { Processor, SwitchConfig } from '../kits/processor-kit/processor.ts';
 import { keyExchangeConfig } from '../kits/processor-kit/switch-config.ts';
-import { parseBehaviour } from '../tools/simulator/behaviour/behaviour.ts';
+import { parseBehaviour } from '../tools/simulator/behaviour/faulty-switch.ts';
 import { CardAccount, type TestCard, testCards } from '../tools/simulator/card-accounts.ts';
 import { FAULT_KINDS, type FaultKind, type FaultRates, parseShare } from '../tools/simulator/faults.ts';
 import { readRecording } from '../tools/simulator/scenarios.ts';

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { createClient, NoResponseError, ProblemError } from '#schemas/client';
 import { StartError } from '../basics/errors.ts';
 import type { SampleCardName } from '../card/sample-tap.ts';
-import { askEnvironment } from '../tools/load/gateway-watch.ts';
+import { askEnvironment } from '../tools/load/machine-watch.ts';
 import { authorizationOf, Phone, type PhoneResponse } from '../tools/phone/phone.ts';
 import { type Profile, readProfileOrDemo } from '../tools/phone/profile.ts';
 import { scenarioOf } from '../tools/simulator/scenarios.ts';

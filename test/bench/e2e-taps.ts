@@ -9,9 +9,8 @@ import {
   saveProcessor,
   saveRoute,
 } from '../../src/store/settings/tenants.ts';
-import { RequestWriter } from '../../src/tools/load/clients/client-call.ts';
-import { Fleet } from '../../src/tools/load/clients/fleet.ts';
-import { LOAD_MERCHANTS, saveLoadMerchants } from '../../src/tools/load/load-tenants.ts';
+import { Fleet, RequestWriter } from '../../src/tools/load/clients/fleet.ts';
+import { LOAD_MERCHANTS, saveLoadMerchants } from '../../src/tools/load/load-profile.ts';
 import { findScenario } from '../../src/tools/load/scenarios.ts';
 import type { Profile } from '../../src/tools/phone/profile.ts';
 import { createBenchIssuer } from './bench-issuer.ts';

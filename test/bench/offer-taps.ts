@@ -1,8 +1,7 @@
 import { dueTimes } from '../../src/tools/load/arrival-plan.ts';
-import type { ClientCall } from '../../src/tools/load/clients/client-call.ts';
-import { ConnectionPool } from '../../src/tools/load/connection-pool.ts';
+import type { ClientCall } from '../../src/tools/load/clients/fleet.ts';
+import { ConnectionPool, type HttpResponse } from '../../src/tools/load/connection-pool.ts';
 import { OpenLoop } from '../../src/tools/load/open-loop.ts';
-import type { HttpResponse } from '../../src/tools/load/response-reader.ts';
 import type { Slice, Tally } from '../../src/tools/load/tally.ts';
 import { seededRandom } from '../../src/tools/simulator/faults.ts';
 import type { TapSource } from './e2e-taps.ts';

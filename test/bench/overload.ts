@@ -10,9 +10,8 @@ import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts'
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import { readLedger } from '../../src/tools/ledger/books.ts';
 import { verifyLedger } from '../../src/tools/ledger/verify-ledger.ts';
-import { Histogram } from '../../src/tools/load/histogram.ts';
 import { processUsage } from '../../src/tools/load/machine-watch.ts';
-import { type Slice, Tally } from '../../src/tools/load/tally.ts';
+import { Histogram, type Slice, Tally } from '../../src/tools/load/tally.ts';
 import { GATEWAYS, MAX_PER_SECOND, type Parts, refuseUnsafe, startParts } from './e2e.ts';
 import { countOf, offerTaps, type TapEnd } from './offer-taps.ts';
 import { measurePeak, PEAK_SECONDS, WARM_UP_SECONDS } from './peak.ts';

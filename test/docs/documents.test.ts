@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { outdatedDocuments } from '../../src/cli/docs.ts';
-import { withSections } from '../../src/tools/docs/enum-tables.ts';
+import { withSections } from '../../src/tools/docs/tables.ts';
 import { transactionStates } from '../../src/tools/docs/transaction-states.ts';
 
 test('every document generated from the code is up to date (`npm run docs` updates it)', async () => {

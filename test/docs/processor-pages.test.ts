@@ -5,7 +5,7 @@ import { prefixBytesOf } from '../../src/codecs/iso8583/network/framing.ts';
 import { builtInEntries, loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import type { Processor } from '../../src/kits/processor-kit/processor.ts';
 import { documentedMessages } from '../../src/tools/docs/processors/documented-messages.ts';
-import { wireParts } from '../../src/tools/docs/processors/wire-parts.ts';
+import { wireParts } from '../../src/tools/docs/processors/sample-bytes.ts';
 
 /**
  * The pages of the processor types are specifications for others: their examples are checked here with Node's own

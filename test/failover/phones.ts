@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '../../schemas/client.ts';
-import { type ClientCall, RequestWriter } from '../../src/tools/load/clients/client-call.ts';
-import { Fleet } from '../../src/tools/load/clients/fleet.ts';
+import { type ClientCall, Fleet, RequestWriter } from '../../src/tools/load/clients/fleet.ts';
 import { CARD_NAMES, tapCall } from '../../src/tools/load/clients/tap-calls.ts';
-import { ConnectionPool } from '../../src/tools/load/connection-pool.ts';
+import { ConnectionPool, type HttpResponse } from '../../src/tools/load/connection-pool.ts';
 import { OpenLoop } from '../../src/tools/load/open-loop.ts';
-import type { HttpResponse } from '../../src/tools/load/response-reader.ts';
 import { type Slice, Tally } from '../../src/tools/load/tally.ts';
 import type { Merchants } from '../support/two-switches.ts';
 

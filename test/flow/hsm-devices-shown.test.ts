@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/demo-key.ts';
-import { demoLmkKeys } from '../../src/tools/simulator/hsm/demo-devices.ts';
+import { demoLmkKeys } from '../../src/tools/simulator/hsm/simulated-payshield.ts';
 import { HOST, Opened } from '../hsm/support.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

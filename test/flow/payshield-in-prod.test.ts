@@ -7,7 +7,7 @@ import { TokenKeys } from '../../src/card/token-keys.ts';
 import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/demo-key.ts';
 import { Token } from '../../src/hsm-devices/pkcs11/token.ts';
 import { Phone } from '../../src/tools/phone/phone.ts';
-import { demoLmkKeys } from '../../src/tools/simulator/hsm/demo-devices.ts';
+import { demoLmkKeys } from '../../src/tools/simulator/hsm/simulated-payshield.ts';
 import { createIdentity } from '../connection/certificates.ts';
 import { freshSoftToken, HAS_SOFT_TOKEN } from '../hsm/pkcs11/soft-token.ts';
 import { HOST, Opened } from '../hsm/support.ts';

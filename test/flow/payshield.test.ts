@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/demo-key.ts';
 import type { KeyUsage } from '../../src/codecs/crypto/hsm.ts';
 import type { SwitchConfig } from '../../src/kits/processor-kit/index.ts';
-import { demoLmkKeys } from '../../src/tools/simulator/hsm/demo-devices.ts';
+import { demoLmkKeys } from '../../src/tools/simulator/hsm/simulated-payshield.ts';
 import { createIdentity } from '../connection/certificates.ts';
 import { HOST, Opened } from '../hsm/support.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { ReversalState } from '../../src/payments/model/transaction.ts';
-import { backlogFindings } from '../../src/tools/doctor/backlog-findings.ts';
+import { backlogFindings } from '../../src/tools/doctor/database-findings.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectSoundStates } from '../support/invariants.ts';

@@ -3,8 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { CardDataPublicKey } from '../../schemas/card-data.ts';
 import type { LinkStatus } from '../../schemas/link.ts';
 import type { OnlineAuthorization } from '../../schemas/mobile-transaction.ts';
-import { type ClientCall, RequestWriter } from '../../src/tools/load/clients/client-call.ts';
-import { Fleet } from '../../src/tools/load/clients/fleet.ts';
+import { type ClientCall, Fleet, RequestWriter } from '../../src/tools/load/clients/fleet.ts';
 import type { Clients } from '../../src/tools/load/clients/tap-calls.ts';
 import { findScenario } from '../../src/tools/load/scenarios.ts';
 

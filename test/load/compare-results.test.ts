@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { compareResults, planDifferences } from '../../src/tools/load/compare-results.ts';
+import { compareResults, planDifferences } from '../../src/tools/load/load-result.ts';
 import { resultWith } from './results.ts';
 
 const verdicts = (before: object, after: object, tolerance = 0.1) =>

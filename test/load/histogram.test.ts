@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Histogram } from '../../src/tools/load/histogram.ts';
+import { Histogram } from '../../src/tools/load/tally.ts';
 import { seededRandom } from '../../src/tools/simulator/faults.ts';
 
 const LARGEST_ERROR = 1 / 250;

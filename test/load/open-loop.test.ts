@@ -3,7 +3,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { dueTimes } from '../../src/tools/load/arrival-plan.ts';
-import type { ClientCall } from '../../src/tools/load/clients/client-call.ts';
+import type { ClientCall } from '../../src/tools/load/clients/fleet.ts';
 import { ConnectionPool } from '../../src/tools/load/connection-pool.ts';
 import { OpenLoop } from '../../src/tools/load/open-loop.ts';
 import { latenciesOf, Tally } from '../../src/tools/load/tally.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type HttpResponse, ResponseReader } from '../../src/tools/load/response-reader.ts';
+import { type HttpResponse, ResponseReader } from '../../src/tools/load/connection-pool.ts';
 
 const SIZED = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';
 const CHUNKED = 'HTTP/1.1 503 No\r\ntransfer-encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\n\r\n';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseArrivals } from '../../src/tools/load/arrival-plan.ts';
-import { StepWatch } from '../../src/tools/load/step-watch.ts';
 import { type Slice, Tally } from '../../src/tools/load/tally.ts';
-import { parseThresholds } from '../../src/tools/load/thresholds.ts';
+import { parseThresholds, StepWatch } from '../../src/tools/load/thresholds.ts';
 
 const PLAN = parseArrivals('steps:by=100,every=2s', 100, 10);
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { alertRules } from '../../src/tools/docs/alert-table.ts';
+import { alertRules } from '../../src/tools/docs/tables.ts';
 import { Installation } from './alert-series.ts';
 
 const run = promisify(execFile);

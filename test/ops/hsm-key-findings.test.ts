@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CryptoError, HsmUnavailable } from '../../src/basics/errors.ts';
 import type { RegisteredKey } from '../../src/store/switches/hsm-keys.ts';
-import { hsmKeyFindings, namedKeyFindings } from '../../src/tools/doctor/hsm-findings.ts';
+import { hsmKeyFindings, namedKeyFindings } from '../../src/tools/doctor/key-findings.ts';
 
 const NOW_MS = Date.parse('2026-11-23T12:00:00Z');
 const KEY: RegisteredKey = {

@@ -1,6 +1,6 @@
 import { expect, inject, test } from 'vitest';
 import { SESSION_LIMITS, serverSettings } from '../../src/store/postgres/session-limits.ts';
-import { judge, sessionFindings } from '../../src/tools/doctor/session-findings.ts';
+import { judge, sessionFindings } from '../../src/tools/doctor/front-findings.ts';
 
 const WANTED = serverSettings(SESSION_LIMITS.tap);
 const seen = (changes: Readonly<Record<string, number>>, port: number | null = 5432) =>

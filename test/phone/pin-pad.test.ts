@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { toHex } from '../../src/codecs/bytes/hex.ts';
-import { PinPad } from '../../src/tools/phone/pin-pad.ts';
+import { PinPad } from '../../src/tools/phone/virtual-reader.ts';
 
 const PAN = '4111111111111111';
 /** More than the counters of one device. */

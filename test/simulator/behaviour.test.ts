@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type { IsoMessage, Processor } from '../../src/kits/processor-kit/index.ts';
-import type { Behaviour } from '../../src/tools/simulator/behaviour/behaviour.ts';
-import { FaultySwitch } from '../../src/tools/simulator/behaviour/faulty-switch.ts';
+import { type Behaviour, FaultySwitch } from '../../src/tools/simulator/behaviour/faulty-switch.ts';
 import { AUTHORIZATION_VIOLATIONS, REVERSAL_VIOLATIONS } from '../../src/tools/simulator/behaviour/violations.ts';
 import { PinTries } from '../../src/tools/simulator/card-accounts.ts';
 import { seededRandom } from '../../src/tools/simulator/faults.ts';

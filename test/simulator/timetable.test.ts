@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { msUntil, startTimetable } from '../../src/tools/simulator/start-simulator.ts';
 import { BusinessDay } from '../../src/tools/simulator/switch-server.ts';
-import { msUntil, startTimetable } from '../../src/tools/simulator/timetable.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -15,7 +15,7 @@ import type { Database } from '../../src/store/postgres/open-database.ts';
 import type { SwitchStats } from '../../src/switching/switches/acquirer-switch.ts';
 import { Phone } from '../../src/tools/phone/phone.ts';
 import type { Profile } from '../../src/tools/phone/profile.ts';
-import type { Behaviour } from '../../src/tools/simulator/behaviour/behaviour.ts';
+import type { Behaviour } from '../../src/tools/simulator/behaviour/faulty-switch.ts';
 import { demoKeysOf } from '../../src/tools/simulator/demo-hsm.ts';
 import type { LedgerEntry } from '../../src/tools/simulator/ledger.ts';
 import { type Simulator, startSimulator } from '../../src/tools/simulator/start-simulator.ts';

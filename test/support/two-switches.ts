@@ -10,7 +10,7 @@ import {
   saveProcessor,
   saveRoute,
 } from '../../src/store/settings/tenants.ts';
-import { saveLoadMerchants } from '../../src/tools/load/load-tenants.ts';
+import { saveLoadMerchants } from '../../src/tools/load/load-profile.ts';
 import type { Profile } from '../../src/tools/phone/profile.ts';
 import { demoKeysOf } from '../../src/tools/simulator/demo-hsm.ts';
 import { type Simulator, startSimulator } from '../../src/tools/simulator/start-simulator.ts';

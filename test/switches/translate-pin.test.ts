@@ -11,7 +11,7 @@ import {
   type SwitchPinKey,
   translatePin,
 } from '../../src/switching/switches/translate-pin.ts';
-import { PinPad } from '../../src/tools/phone/pin-pad.ts';
+import { PinPad } from '../../src/tools/phone/virtual-reader.ts';
 
 const PAN = '5413330089010640';
 const ZONE: SwitchPinKey = { keyId: 'zone', format: 0, derivation: 'zone' };

@@ -17,8 +17,12 @@ import {
   saveTerminals,
   saveUser,
 } from '../../store/settings/tenants.ts';
-import { type LoadProfile, readLoadProfile, writeLoadProfile } from '../../tools/load/load-profile.ts';
-import { saveLoadMerchants } from '../../tools/load/load-tenants.ts';
+import {
+  type LoadProfile,
+  readLoadProfile,
+  saveLoadMerchants,
+  writeLoadProfile,
+} from '../../tools/load/load-profile.ts';
 import { demoProfilePath, type Profile, readProfile, writeProfile } from '../../tools/phone/profile.ts';
 import { type DemoType, demoHsmKeysPath, demoSwitchAccess, demoSwitchConfig, writeDemoKeys } from './demo-keys.ts';
 

@@ -13,7 +13,7 @@ import { connectDatabase, type PreparedDatabase } from '../../start/open-stores.
 import { chooseCount, openGroup } from '../../start/processes/open-group.ts';
 import { migrate } from '../../store/postgres/migrate.ts';
 import type { Profile } from '../../tools/phone/profile.ts';
-import { type Behaviour, parseBehaviour } from '../../tools/simulator/behaviour/behaviour.ts';
+import { type Behaviour, parseBehaviour } from '../../tools/simulator/behaviour/faulty-switch.ts';
 import { type Simulator, startSimulator } from '../../tools/simulator/start-simulator.ts';
 import { createPayLink } from '../link.ts';
 import { flag, text } from '../output.ts';

@@ -24,7 +24,7 @@ import {
   registerKey,
 } from '../../store/switches/hsm-keys.ts';
 import type { HsmDeviceState } from '../../switching/hsm/device-state.ts';
-import { hsmFindings } from '../../tools/doctor/hsm-findings.ts';
+import { hsmFindings } from '../../tools/doctor/key-findings.ts';
 import { actor, onDatabase } from '../administration.ts';
 import { type Columns, flag, onlyOne, printList, text } from '../output.ts';
 import { installedTypes } from '../plug-ins.ts';

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { type LoadResult, loadResult } from '#schemas/load-result';
 import { describeSystemError } from '../../basics/errors/system-error.ts';
 import { LoadError, StartError } from '../../basics/errors.ts';
-import { type ComparedFigure, compareResults, planDifferences } from '../../tools/load/compare-results.ts';
+import { type ComparedFigure, compareResults, planDifferences } from '../../tools/load/load-result.ts';
 import { tableOf, text } from '../output.ts';
 
 export const USAGE = `usage: tapwire load compare A.json B.json [--tolerance 10%]

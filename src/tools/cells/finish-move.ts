@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CellError } from './cell-list.ts';
 import type { CellSession } from './cell-session.ts';
-import { dropLaterJobs, takeLaterJobs } from './hand-over-jobs.ts';
+import { dropLaterJobs, takeLaterJobs } from './hand-over.ts';
 import { asOnlyMover, changeOwnership, isSignedOn, noteStep, type Ownership, readOwnership } from './ownership.ts';
 import { dropPublished, endReplication } from './replication.ts';
-import { removeFence } from './write-fence.ts';
+import { removeFence } from './tenant-tables.ts';
 
 const LOOK_EVERY_MS = 15;
 

@@ -3,8 +3,7 @@ import { CellError } from './cell-list.ts';
 import type { CellSession } from './cell-session.ts';
 import { checkMove } from './check-move.ts';
 import { finishMove, type MoveOptions, type MoveStep, until } from './finish-move.ts';
-import { countUnfinished, giveUp, hasArrived, hasMark, takeOver, writeMark } from './hand-over.ts';
-import { copyLaterJobs } from './hand-over-jobs.ts';
+import { copyLaterJobs, countUnfinished, giveUp, hasArrived, hasMark, takeOver, writeMark } from './hand-over.ts';
 import {
   asOnlyMover,
   changeOwnership,
@@ -16,8 +15,7 @@ import {
   readOwnership,
 } from './ownership.ts';
 import { clusterOf, copyState, endReplication, isIntact, type Replication, startReplication } from './replication.ts';
-import { clearRows } from './tenant-tables.ts';
-import { installFence } from './write-fence.ts';
+import { clearRows, installFence } from './tenant-tables.ts';
 
 /** The longest time for which new taps are refused before the acquirer is given up. The database ends it even if this command dies. */
 const HOLD_MS = 1_500;

@@ -1,7 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { LoadError } from '../../basics/errors.ts';
-import { profile } from '../phone/profile.ts';
+import type { Database } from '../../store/postgres/open-database.ts';
+import { saveMerchants, saveTerminals } from '../../store/settings/tenants.ts';
+import { type Profile, profile } from '../phone/profile.ts';
 
 /** More merchants than any acquirer's test system has; each requires at least a token. */
 const MAX_MERCHANTS = 100_000;
@@ -58,4 +60,58 @@ export function readLoadProfile(path: string): LoadProfile {
 
 export function writeLoadProfile(path: string, value: LoadProfile): void {
   writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+}
+
+/**
+ * Enough that no merchant, terminal or token is used more intensively than in a real installation; few enough to be
+ * created quickly.
+ */
+export const LOAD_MERCHANTS = 200;
+
+/** Ids from here on are free for merchants of load tests. */
+const FIRST_ID = 90_001;
+
+interface LoadTenant {
+  readonly acquirerId: number;
+  readonly integratorId: number;
+  /** Of the merchants, if not the usual one: two acquirers of one switch have different terminals. */
+  readonly firstId?: number;
+}
+
+const PLACE = {
+  street: '1 Long Street',
+  city: 'Cape Town',
+  country: 'ZA',
+  currency: 'ZAR',
+  timeZone: 'Africa/Johannesburg',
+};
+
+/**
+ * Creates merchants for load tests, each with its own terminal, under one integrator whose key signs for all of them.
+ * Can be repeated.
+ */
+export async function saveLoadMerchants(
+  database: Database,
+  { acquirerId, integratorId, firstId = FIRST_ID }: LoadTenant,
+): Promise<Profile['merchant'][]> {
+  const merchants = Array.from({ length: LOAD_MERCHANTS }, (_, index) => {
+    const id = String(firstId + index);
+    return { id, name: `Load Test ${id}`, mcc: '5411', xTid: `LOAD${id}`, user: 'till' };
+  });
+  await saveMerchants(
+    database,
+    merchants.map(({ id, name, mcc }) => ({ acquirerId, id, integratorId, name, mcc, ...PLACE })),
+  );
+  await saveTerminals(
+    database,
+    merchants.map(({ id, xTid }) => ({
+      acquirerId,
+      xTid,
+      tid: `TL0${id}`,
+      mid: `LOADTEST00${id}`,
+      canTakePin: true,
+      merchantId: id,
+    })),
+  );
+  return merchants;
 }

@@ -7,15 +7,14 @@ import { createClient, NoResponseError } from '#schemas/client';
 import { LoadError } from '../../basics/errors.ts';
 import { seededRandom } from '../simulator/faults.ts';
 import { dueTimes } from './arrival-plan.ts';
-import { type ClientCall, RequestWriter, targetOf } from './clients/client-call.ts';
-import { Fleet } from './clients/fleet.ts';
+import { type ClientCall, Fleet, RequestWriter, targetOf } from './clients/fleet.ts';
 import type { KeptResponse } from './clients/tap-calls.ts';
 import { ConnectionPool } from './connection-pool.ts';
+import type { FromWorker, ToWorker, WorkerPlan } from './load-run.ts';
 import { OpenLoop } from './open-loop.ts';
 import { ResponseFile, responsesPath } from './response-file.ts';
 import { findScenario, mixDraw } from './scenarios.ts';
 import { Tally } from './tally.ts';
-import type { FromWorker, ToWorker, WorkerPlan } from './worker-messages.ts';
 
 const SLICE_MS = 1_000;
 /** A second stream of random numbers, so that another mix does not change the times of arrival. */

@@ -1,4 +1,4 @@
-import type { ClientCall } from './clients/client-call.ts';
+import type { ClientCall } from './clients/fleet.ts';
 import type { ConnectionPool, HttpConnection, HttpEnd } from './connection-pool.ts';
 import type { Tally } from './tally.ts';
 

@@ -3,9 +3,17 @@ import { type LoadMix, loadMix } from '#schemas/load-mix';
 import { describeSystemError } from '../../basics/errors/system-error.ts';
 import { LoadError } from '../../basics/errors.ts';
 import type { Random } from '../simulator/faults.ts';
-import type { ClientCall } from './clients/client-call.ts';
-import { afterwardsCall, detailCall, linkCall, listCall } from './clients/follow-up-calls.ts';
-import { CARD_NAMES, type Clients, type LoadTap, tapCall } from './clients/tap-calls.ts';
+import type { ClientCall } from './clients/fleet.ts';
+import {
+  afterwardsCall,
+  CARD_NAMES,
+  type Clients,
+  detailCall,
+  type LoadTap,
+  linkCall,
+  listCall,
+  tapCall,
+} from './clients/tap-calls.ts';
 
 /**
  * The actions of clients in a load test, by name. The amount selects the response of the simulated switches

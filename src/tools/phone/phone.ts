@@ -10,8 +10,8 @@ import { toHex } from '../../codecs/bytes/hex.ts';
 import type { TapBinding } from '../../kits/reader-kit/reader-format.ts';
 import { currencyOf, parseAmount } from '../../payments/model/money.ts';
 import type { TapRequest } from '../../payments/ports/switch-ports.ts';
-import { PinPad, valuesOfPin } from './pin-pad.ts';
 import type { Profile } from './profile.ts';
+import { PinPad, valuesOfPin } from './virtual-reader.ts';
 
 /** A simulated attestation service: its issuer, and its private key as PEM (P-256). */
 export interface SimulatedAttester {

@@ -8,7 +8,7 @@ import {
   type TextEncoding,
 } from '../../codecs/iso8583/rows.ts';
 import { type BitmapLayout, defineSpec, type Encodings, type Spec } from '../../codecs/iso8583/spec.ts';
-import { FieldNames, type Findings, type ImportedSpec, mostOf, type Place, readSize } from './findings.ts';
+import { FieldNames, type Findings, type ImportedSpec, mostOf, type Place, readSize } from './spec-diff.ts';
 
 /**
  * The JSON of moov-io/iso8583 (`specs/builder.go`): for each field a type, an encoding, a prefix and a padding. A value is

@@ -1,6 +1,6 @@
 import type { BinaryEncoding, Field, Prefix, TextEncoding } from '../../codecs/iso8583/rows.ts';
 import { defineSpec } from '../../codecs/iso8583/spec.ts';
-import { FieldNames, type Findings, type ImportedSpec, mostOf, type Place, readSize } from './findings.ts';
+import { FieldNames, type Findings, type ImportedSpec, mostOf, type Place, readSize } from './spec-diff.ts';
 
 /**
  * The dictionary of pyiso8583 (`iso8583/specs.py`) as JSON: for each field the encoding of its data and of its length,

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { providerFindings } from '../../../src/tools/doctor/provider-findings.ts';
+import { providerFindings } from '../../../src/tools/doctor/front-findings.ts';
 
 type Change = (document: Record<string, unknown>) => unknown;
 

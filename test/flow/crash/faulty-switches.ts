@@ -8,7 +8,7 @@ import { ReversalState, RUNNING_REVERSAL_STATES } from '../../../src/payments/mo
 import type { Finding } from '../../../src/tools/ledger/books.ts';
 import { verifyLedger } from '../../../src/tools/ledger/verify-ledger.ts';
 import type { Phone, PhoneResponse } from '../../../src/tools/phone/phone.ts';
-import type { Behaviour } from '../../../src/tools/simulator/behaviour/behaviour.ts';
+import type { Behaviour } from '../../../src/tools/simulator/behaviour/faulty-switch.ts';
 import { seededRandom } from '../../../src/tools/simulator/faults.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';

@@ -15,7 +15,7 @@ import { readerConformance } from '../../../src/kits/reader-kit/conformance.ts';
 import { loadReaders } from '../../../src/kits/reader-kit/load-readers.ts';
 import { freshSampleKeys } from '../../../src/kits/reader-kit/sample-keys.ts';
 import { HsmCalls } from '../../../src/switching/hsm/hsm-calls.ts';
-import { hsmFindings } from '../../../src/tools/doctor/hsm-findings.ts';
+import { hsmFindings } from '../../../src/tools/doctor/key-findings.ts';
 import { freshKeyRing } from '../../support/card-data.ts';
 import { CREDENTIALS } from './signature.ts';
 import { arnOf, type ServiceKey, SimulatedService } from './simulated-service.ts';

@@ -4,9 +4,8 @@ import { toHex } from '../../../src/codecs/bytes/hex.ts';
 import { compileSpec } from '../../../src/codecs/iso8583/codec.ts';
 import { numeric, positional, tagged, text } from '../../../src/codecs/iso8583/fields.ts';
 import { defineSpec } from '../../../src/codecs/iso8583/spec.ts';
-import { Findings } from '../../../src/tools/specs/findings.ts';
 import { readJposPackager, writeJposPackager } from '../../../src/tools/specs/jpos-packager.ts';
-import { diffSpecs } from '../../../src/tools/specs/spec-diff.ts';
+import { diffSpecs, Findings } from '../../../src/tools/specs/spec-diff.ts';
 import { BITMAP, isofield, MTI, packager, readAs, subfields } from './packager.ts';
 
 /** The bytes of a message with one field, after MTI and bitmap. */

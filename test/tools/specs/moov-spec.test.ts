@@ -3,9 +3,8 @@ import { toHex } from '../../../src/codecs/bytes/hex.ts';
 import { compileSpec } from '../../../src/codecs/iso8583/codec.ts';
 import { binary, text, track2 } from '../../../src/codecs/iso8583/fields.ts';
 import { defineSpec } from '../../../src/codecs/iso8583/spec.ts';
-import { Findings } from '../../../src/tools/specs/findings.ts';
 import { readMoovSpec, writeMoovSpec } from '../../../src/tools/specs/moov-spec.ts';
-import { diffSpecs } from '../../../src/tools/specs/spec-diff.ts';
+import { diffSpecs, Findings } from '../../../src/tools/specs/spec-diff.ts';
 import { readAs } from './packager.ts';
 
 const MTI = { type: 'String', length: 4, description: 'MTI', enc: 'ASCII', prefix: 'ASCII.Fixed' };

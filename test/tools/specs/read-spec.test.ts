@@ -4,9 +4,8 @@ import type1 from '../../../processors/type-1/index.ts';
 import type2 from '../../../processors/type-2/index.ts';
 import type1993 from '../../../processors/type-1993/index.ts';
 import { parseSpec } from '../../../src/codecs/iso8583/json-spec.ts';
-import { MAX_SPEC_BYTES, MAX_SPEC_FIELDS } from '../../../src/tools/specs/findings.ts';
 import { readSpecFile } from '../../../src/tools/specs/read-spec.ts';
-import { diffSpecs } from '../../../src/tools/specs/spec-diff.ts';
+import { diffSpecs, MAX_SPEC_BYTES, MAX_SPEC_FIELDS } from '../../../src/tools/specs/spec-diff.ts';
 import { specToJson } from '../../../src/tools/specs/write-spec.ts';
 import { fileOf, isofield, packager, readAs } from './packager.ts';
 

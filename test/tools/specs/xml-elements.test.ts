@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Findings, MAX_SPEC_DEPTH } from '../../../src/tools/specs/findings.ts';
-import { readXml } from '../../../src/tools/specs/xml-elements.ts';
+import { readXml } from '../../../src/tools/specs/jpos-packager.ts';
+import { Findings, MAX_SPEC_DEPTH } from '../../../src/tools/specs/spec-diff.ts';
 
 const read = (text: string) => readXml(text, new Findings('file.xml'));
 

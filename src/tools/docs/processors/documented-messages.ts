@@ -9,7 +9,7 @@ import type {
   SimulatedResponse,
   SwitchConfig,
 } from '../../../kits/processor-kit/processor.ts';
-import { macFunctionOf } from './example-mac.ts';
+import { macFunctionOf } from './sample-bytes.ts';
 
 /** Settings that add fields to messages. A type whose configuration lacks one of them is documented without it. */
 const OPTIONAL_SETTINGS: readonly object[] = [

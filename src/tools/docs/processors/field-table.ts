@@ -4,7 +4,7 @@ import { type Field, subfieldsOf } from '../../../codecs/iso8583/rows.ts';
 import type { IsoMessage } from '../../../kits/processor-kit/iso-message.ts';
 import type { Processor } from '../../../kits/processor-kit/processor.ts';
 import { documentedMessages } from './documented-messages.ts';
-import { type WirePart, wireParts } from './wire-parts.ts';
+import { type WirePart, wireParts } from './sample-bytes.ts';
 
 /** Longer examples would hide the table. */
 const EXAMPLE_CHARACTERS = 50;

@@ -1,11 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { Credentials } from '#schemas/client';
 import type { OnlineAuthorization } from '#schemas/mobile-transaction';
+import { LoadError } from '../../../basics/errors.ts';
 import { SAMPLE_CARDS, type SampleCardName, sampleTap } from '../../../card/sample-tap.ts';
 import { toHex } from '../../../codecs/bytes/hex.ts';
-import { valuesOfPin } from '../../phone/pin-pad.ts';
-import { type CallOutcome, type ClientCall, operationCall, type RequestWriter } from './client-call.ts';
-import type { Fleet, LoadPhone } from './fleet.ts';
+import { valuesOfPin } from '../../phone/virtual-reader.ts';
+import type { HttpResponse } from '../connection-pool.ts';
+import {
+  type CallOutcome,
+  type ClientCall,
+  type Fleet,
+  type LoadPhone,
+  operationCall,
+  type RequestWriter,
+} from './fleet.ts';
 
 /** The clients of a worker, and how their requests are written. */
 export interface Clients {
@@ -105,4 +113,130 @@ function outcomeOf({ keepResponse }: Clients, authorization: OnlineAuthorization
   // While a PIN is required, no outcome has been reported yet.
   if (pinToken === undefined) keepResponse?.({ id: serviceReference, outcome: type });
   return { outcome: type, isExpected: type === expects, isError: false };
+}
+
+/**
+ * A backend creates a link (4.12), a phone taps it (4.4), and the backend looks up its status (4.6).
+ *
+ * @throws LoadError BAD_FILE if the profile has no API key
+ */
+export function linkCall(clients: Clients, tap: LoadTap): ClientCall {
+  const { backend, requests } = clients;
+  const { scenario } = tap;
+  if (backend === undefined) throw new LoadError('BAD_FILE', `The profile has no apiKey, which ${scenario} needs.`);
+  const { merchant } = tap.phone;
+  const paymentReference = randomUUID();
+  const body = {
+    merchantId: merchant.id,
+    xTid: merchant.xTid,
+    paymentReference,
+    amount: (tap.amountMinor / 100).toFixed(2),
+    currencyCode: 'ZAR',
+    timestamp: new Date().toISOString(),
+    isConsumerApp: true,
+    image: { required: false },
+  };
+  return operationCall(requests, 'createApplink', {
+    scenario,
+    credentials: backend,
+    parts: { body },
+    read: ({ reference }) => {
+      const tapped = tapCall(clients, { ...tap, merchantReference: paymentReference });
+      return followed(tapped, (outcome) => lookCall(clients, { scenario, backend, reference, outcome }));
+    },
+  });
+}
+
+/** A call that is followed by the next one if its outcome is as expected. */
+function followed(call: ClientCall, next: (outcome: CallOutcome) => ClientCall): ClientCall {
+  const read = (response: HttpResponse) => {
+    const step = call.read(response);
+    if ('request' in step) return followed(step, next);
+    return step.isExpected ? next(step) : step;
+  };
+  return { ...call, read };
+}
+
+interface Tapped {
+  readonly scenario: string;
+  readonly backend: Credentials;
+  readonly reference: string;
+  readonly outcome: CallOutcome;
+}
+
+/** Looks the link up. The reported outcome is that of the tap. */
+function lookCall({ requests }: Clients, { scenario, backend, reference, outcome }: Tapped): ClientCall {
+  const parts = { params: { reference } };
+  return operationCall(requests, 'getLinkStatus', { scenario, credentials: backend, parts, read: () => outcome });
+}
+
+/** The page size of a merchant's app. */
+const PAGE = 20;
+const FOUND: CallOutcome = { outcome: 'Found', isExpected: true, isError: false };
+
+/** A client looks up its latest transaction (4.2), or the merchant's list if it has none yet. */
+export function detailCall(clients: Clients, scenario: string): ClientCall {
+  const phone = clients.fleet.nextUsed();
+  const { credentials, lastTransactionId: id } = phone;
+  if (id === undefined) return listCall(clients, scenario, phone);
+  const parts = { params: { id } };
+  return operationCall(clients.requests, 'getTransaction', { scenario, credentials, parts, read: () => FOUND });
+}
+
+/** A client requests its merchant's latest transactions (4.1). */
+export function listCall(clients: Clients, scenario: string, phone: LoadPhone = clients.fleet.next()): ClientCall {
+  const { credentials } = phone;
+  const parts = { query: { limit: PAGE } };
+  return operationCall(clients.requests, 'listTransactions', { scenario, credentials, parts, read: () => FOUND });
+}
+
+const REFUNDS = 2;
+/** Small enough that two of them exceed no sale. */
+const REFUND_AMOUNT = '5.00';
+
+/**
+ * A phone taps. If the tap is approved, the backend immediately has the sale voided, or refunded in two parts.
+ *
+ * @throws LoadError BAD_FILE if the profile has no API key
+ */
+export function afterwardsCall(clients: Clients, tap: LoadTap, what: 'void' | 'refund'): ClientCall {
+  const { backend } = clients;
+  if (backend === undefined) throw new LoadError('BAD_FILE', `The profile has no apiKey, which ${tap.scenario} needs.`);
+  let sale: string | undefined;
+  const keepResponse: Clients['keepResponse'] = (response) => {
+    if (response.outcome === 'Approved') sale = response.id;
+    clients.keepResponse?.(response);
+  };
+  const then = (outcome: CallOutcome) => {
+    if (sale === undefined) return outcome;
+    return what === 'void' ? voidCall(clients, backend, tap, sale) : refundCall(clients, backend, tap, sale, REFUNDS);
+  };
+  return followedBy(tapCall({ ...clients, keepResponse }, tap), then);
+}
+
+function followedBy(call: ClientCall, next: (outcome: CallOutcome) => CallOutcome | ClientCall): ClientCall {
+  const read = (response: HttpResponse) => {
+    const step = call.read(response);
+    return 'request' in step ? followedBy(step, next) : next(step);
+  };
+  return { ...call, read };
+}
+
+function voidCall({ requests }: Clients, credentials: Credentials, { scenario }: LoadTap, id: string): ClientCall {
+  const read = (): CallOutcome => ({ outcome: 'Void accepted', isExpected: true, isError: false });
+  return operationCall(requests, 'voidSale', { scenario, credentials, parts: { params: { id } }, read });
+}
+
+function refundCall(clients: Clients, credentials: Credentials, tap: LoadTap, id: string, left: number): ClientCall {
+  const body = { amount: REFUND_AMOUNT, refundReference: randomUUID() };
+  return operationCall(clients.requests, 'refundSale', {
+    scenario: tap.scenario,
+    credentials,
+    parts: { params: { id }, body },
+    read: ({ serviceReference, type }) => {
+      clients.keepResponse?.({ id: serviceReference, outcome: type });
+      if (left > 1) return refundCall(clients, credentials, tap, id, left - 1);
+      return { outcome: `Refund ${type}`, isExpected: type === 'Approved', isError: false };
+    },
+  });
 }

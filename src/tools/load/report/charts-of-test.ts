@@ -1,7 +1,6 @@
-import { Histogram } from '../histogram.ts';
 import type { LoadRecord } from '../load-run.ts';
 import type { MachineSample } from '../machine-watch.ts';
-import { latenciesOf, outcomesOf, type Slice, Tally } from '../tally.ts';
+import { Histogram, latenciesOf, outcomesOf, type Slice, Tally } from '../tally.ts';
 import { type Chart, type ChartSeries, latencyScale } from './chart.ts';
 
 /** More points than a screen can show side by side; neighbours are combined. */

@@ -9,9 +9,8 @@ import {
 import { isSameMac, keyMac, type MacFunction, type MacMethod } from '../../../codecs/crypto/mac.ts';
 import { decipherPin, encipherPin } from '../../../codecs/crypto/pin-block.ts';
 import { FieldReader, responseCodeOf } from '../../../hsm-devices/payshield/host-command.ts';
-import { CommandFields, errorCodeOf, Refusal, refuseIf } from './command-fields.ts';
 import { exportKey, importKey, type KeyResponse, keyCheckValue, translateZpk } from './key-commands.ts';
-import { KEY_USES, type TestLmk } from './test-lmk.ts';
+import { CommandFields, errorCodeOf, KEY_USES, Refusal, refuseIf, type TestLmk } from './test-lmk.ts';
 
 const MAC_CHARS: Readonly<Record<string, number>> = { '0': 8, '1': 16 };
 const MAC_KEYS = [KEY_USES.TAK, KEY_USES.ZAK];

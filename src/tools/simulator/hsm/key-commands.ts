@@ -3,11 +3,13 @@ import { fromHex, toHex } from '../../../codecs/bytes/hex.ts';
 import { type BlockKey, hasOddParity, setOddParity, takeKey } from '../../../codecs/crypto/block-key.ts';
 import { KCV_BYTES, kcv } from '../../../codecs/crypto/mac.ts';
 import { unwrapTr31, wrapTr31 } from '../../../codecs/crypto/tr31.ts';
-import { type CommandFields, Refusal, refuseIf } from './command-fields.ts';
 import {
+  type CommandFields,
   decryptWithVariants,
   encryptWithVariants,
   KEY_USES,
+  Refusal,
+  refuseIf,
   type SimulatedKeyUse,
   type TestLmk,
   useOfType,
