@@ -1,20 +1,23 @@
 import { OwnTokens } from './auth/tokens/gateway-tokens.ts';
 import { TapLoad } from './basics/limits/concurrency-limit.ts';
+import { HandoverSealer } from './card/handover.ts';
 import type { RefusedCardData } from './card/open-card-data.ts';
-import { HandoverSealer } from './card/seal-handover.ts';
 import type { OpenedHsm } from './hsm-devices/open-hsm.ts';
 import type { RouteTable } from './http/route-table.ts';
 import { PipelineHandle } from './jobs/pipeline.ts';
 import { loadProcessors } from './kits/processor-kit/load-processors.ts';
 import { loadReaders, type ReaderFormats } from './kits/reader-kit/load-readers.ts';
-import { FaultLines } from './observe/fault-lines.ts';
 import { Health } from './observe/health.ts';
-import type { Log } from './observe/log.ts';
+import { FaultLines, type Log } from './observe/log.ts';
 import { countOutcomes } from './observe/metrics/metrics.ts';
 import { registerCertificates } from './observe/metrics/switch-metrics.ts';
 import { traceJobs } from './observe/tracing/tracing.ts';
-import { createRefusedCardDataLog, createUnmatchedLog, logTransactions } from './observe/transaction-log.ts';
-import { ProcessObserver } from './observe/transaction-observer.ts';
+import {
+  createRefusedCardDataLog,
+  createUnmatchedLog,
+  logTransactions,
+  ProcessObserver,
+} from './observe/transaction-observer.ts';
 import { RESPONSE_SLACK_SECONDS } from './payments/model/time-limits.ts';
 import { createUseCases } from './payments/use-cases.ts';
 import type { Config } from './start/config.ts';
@@ -27,13 +30,12 @@ import { openCell, openDatabases, openMessages, openStores, type PreparedDatabas
 import { LongestDeadlines, openOtherProcesses, openSwitches } from './start/open-switches.ts';
 import { logMinutes, logStart, openMetrics, openTraces } from './start/open-telemetry.ts';
 import { type Closers, closeAll, type Report } from './start/opening.ts';
-import { shownFor } from './start/processes/shown-for.ts';
-import type { Siblings } from './start/processes/siblings.ts';
+import { type Siblings, shownFor } from './start/processes/siblings.ts';
 import { type JobParts, openWakeups, startJobs } from './start/start-jobs.ts';
 import { DatabaseClock } from './store/postgres/database-clock.ts';
 import { postgresHandoverKeys } from './store/switches/handover-keys.ts';
 import { KnownDatabase, requireNote } from './store/switches/known-database.ts';
-import type { HsmDevices } from './switching/hsm/device-state.ts';
+import type { HsmDevices } from './switching/hsm/hsm-calls.ts';
 import type { AcquirerSwitches } from './switching/switches/acquirer-switches.ts';
 import { UnmatchedResponses } from './switching/switches/unmatched-responses.ts';
 import { callbackPolicy, GuardedFetch } from './webhooks/guarded-fetch.ts';

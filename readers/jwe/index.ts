@@ -1,6 +1,5 @@
 import { CardDataRefusal, defineReader, z } from '#reader-kit';
-import { openJwe } from './open-jwe.ts';
-import { openJweSession, sealJwe } from './seal-jwe.ts';
+import { openJwe, openJweSession, sealJwe } from './jwe.ts';
 
 /** The format of readers that seal for the installation's public keys. Profiles that name no format have this one. */
 export default defineReader({

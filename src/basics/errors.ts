@@ -6,7 +6,7 @@ import './errors/issue-texts.ts';
  * for each cause. A message names what is wrong and where, never the bytes: card data must not reach a log through
  * an error.
  */
-export * from './errors/card-errors.ts';
+export * from './errors/codec-errors.ts';
 export * from './errors/codec-errors.ts';
 export * from './errors/gateway-errors.ts';
 export * from './errors/gateway-errors.ts';

@@ -4,8 +4,15 @@ import { link, open, rm } from 'node:fs/promises';
 import { StartError } from '../basics/errors.ts';
 import { changeFile } from '../basics/files/change-file.ts';
 import { parseKeyRingFile } from './key-ring.ts';
-import { type KeyRingFile, type KeyToken, keyRingFile, type PrivateJwk, type PublicJwk } from './key-ring-file.ts';
-import { freshTokenKeyId, publicKeyOfPoint } from './token-keys.ts';
+import {
+  freshTokenKeyId,
+  type KeyRingFile,
+  type KeyToken,
+  keyRingFile,
+  type PrivateJwk,
+  type PublicJwk,
+  publicKeyOfPoint,
+} from './key-ring-file.ts';
 
 type CardDataEntry = KeyRingFile['cardData'][number];
 type SecretEntry = KeyRingFile['panSealing'][number];

@@ -6,7 +6,7 @@ import { RecordedWebhookEndpoints } from '../store/webhooks/webhook-endpoints.ts
 import { CallbackRegistry } from '../webhooks/callback-registry.ts';
 import { callbackPolicy, GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import type { Integrator } from '../webhooks/ports.ts';
-import { createSecretVault } from '../webhooks/webhook-secret.ts';
+import { createSecretVault } from '../webhooks/webhook-signature.ts';
 import { actor, onDatabase } from './administration.ts';
 import { type Commands, command } from './commands.ts';
 import { idOf, text } from './output.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { HsmUnavailable, PlugInError, StartError } from '../basics/errors.ts';
 import { readKeyRing } from '../card/key-ring.ts';
-import { TokenKeys } from '../card/token-keys.ts';
+import { TokenKeys } from '../card/key-ring-file.ts';
 import { openHsm } from '../hsm-devices/open-hsm.ts';
 import type { Token } from '../hsm-devices/pkcs11/token.ts';
 import { loadProcessors } from '../kits/processor-kit/load-processors.ts';

@@ -6,7 +6,7 @@ import { describeSystemError } from '../basics/errors/system-error.ts';
 import { StartError } from '../basics/errors.ts';
 import { Secret } from '../codecs/bytes/secret.ts';
 import { readProfileOrDemo } from '../tools/phone/profile.ts';
-import { createWebhookSecret, signWebhook } from '../webhooks/webhook-secret.ts';
+import { createWebhookSecret, signWebhook } from '../webhooks/webhook-signature.ts';
 import { showMajor } from './amount.ts';
 import { bad, flag, text } from './output.ts';
 import { untilAskedToStop } from './process-end.ts';

@@ -1,4 +1,4 @@
-import type { PayloadNames } from '../jobs/dead-letters.ts';
+import type { PayloadNames } from '../jobs/queues.ts';
 import type { Backlog, PendingWebhooks } from '../observe/backlog.ts';
 import type { ProcessFigures, SwitchFigures } from '../observe/figures.ts';
 

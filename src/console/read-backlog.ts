@@ -1,4 +1,4 @@
-import { listDeadLetters } from '../jobs/dead-letters.ts';
+import { listDeadLetters } from '../jobs/queues.ts';
 import { createBacklogReader, readPendingWebhooks } from '../observe/backlog.ts';
 import { OPEN_REVERSAL_STATES } from '../payments/model/transaction.ts';
 import type { Database } from '../store/postgres/open-database.ts';

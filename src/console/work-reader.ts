@@ -1,7 +1,7 @@
 import { WORK_PAGE_ROWS, type WorkRequest } from '#schemas/console-work';
 import type { PortalSession } from '../auth/portal/portal-session.ts';
 import { AuthError } from '../basics/errors.ts';
-import { namesInPayload } from '../jobs/dead-letters.ts';
+import { namesInPayload } from '../jobs/queues.ts';
 import { type DispositionId, dispositionName } from '../payments/model/disposition.ts';
 import { currencyOf, formatAmount } from '../payments/model/money.ts';
 import type { Database } from '../store/postgres/open-database.ts';

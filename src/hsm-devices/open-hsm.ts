@@ -9,8 +9,8 @@ import { fromHex } from '../codecs/bytes/hex.ts';
 import { Secret } from '../codecs/bytes/secret.ts';
 import type { CardDataHsm, Hsm } from '../codecs/crypto/hsm.ts';
 import { SoftHsm, type SoftHsmKey } from '../codecs/crypto/soft-hsm.ts';
-import type { HsmDevices } from '../switching/hsm/device-state.ts';
-import { openAws } from './aws/open-aws.ts';
+import type { HsmDevices } from '../switching/hsm/hsm-calls.ts';
+import { openAws } from './aws/aws-hsm.ts';
 import type { DeviceLog } from './payshield/device/device.ts';
 import { openPayshield } from './payshield/open-payshield.ts';
 

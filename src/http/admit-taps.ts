@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Attestations } from '../auth/attestation/attestations.ts';
 import { Overloaded } from '../basics/errors.ts';
 import type { TapLoad } from '../basics/limits/concurrency-limit.ts';
 import { formatTraceparent, type RequestLog, takeTrace } from '../observe/request-log.ts';
@@ -84,7 +85,7 @@ declare module 'fastify' {
   }
 }
 
-export interface TapAdmission {
+interface TapAdmission {
   readonly load: TapLoad;
   readonly log: RequestLog;
   /** See `guard-requests.ts`, which refuses plain HTTP with another status. */
@@ -191,4 +192,23 @@ function refuse(request: IncomingMessage, response: ServerResponse, log: Request
   log.overloaded(logged, 'gateway');
   log.refused(logged, REFUSAL);
   log.responded(logged, { statusCode: REFUSAL.status, elapsedTime: performance.now() - startedAtMs });
+}
+
+/**
+ * Makes an `onRequest` for requests with card data: it follows the one that sets `submitter`, and runs before the body
+ * is read.
+ */
+export function requireAttestation(
+  attestations: Pick<Attestations, 'check'>,
+): (request: FastifyRequest) => Promise<void> {
+  return async ({ headers, submitter }) => {
+    const device = headers['x-device-installation-id'];
+    const token = headers['x-device-attestation'];
+    await attestations.check(submitter!.acquirerId, textOf(device) ?? '', textOf(token));
+  };
+}
+
+/** Node joins repeated headers of these names with commas, so that a list never occurs. */
+function textOf(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' ? header : undefined;
 }

@@ -2,8 +2,8 @@ import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node
 import { Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import { isHttps } from './listen.ts';
 import { HttpError } from './problem.ts';
-import { isHttps } from './tls-files.ts';
 
 /** Another process takes the repeated request. On a connection that stays open, it would arrive here again. */
 const STOPPING =

@@ -6,7 +6,7 @@ import { Overloaded } from '../basics/errors.ts';
 import { formatTraceparent, type RequestLog, type Trace, takeTrace } from '../observe/request-log.ts';
 import { drainConnections, PendingResponses } from './drain-connections.ts';
 import { correlationIdOf, guardRequests } from './guard-requests.ts';
-import { NOT_JSON, parseJsonBodies } from './json-body.ts';
+import { readTlsFiles, type TlsFiles } from './listen.ts';
 import {
   invalidValuesProblem,
   type ProblemResponse,
@@ -14,11 +14,10 @@ import {
   problemOf,
   type ValidationFailure,
 } from './problem.ts';
-import { UnreadableRequests } from './refuse-unreadable.ts';
+import { NOT_JSON, parseJsonBodies, UnreadableRequests } from './refuse-unreadable.ts';
 import { keepResponseDeadlines, type ResponseTimes } from './response-deadlines.ts';
 import { serializerCompiler } from './response-schema.ts';
 import { challengeOf, RouteTable } from './route-table.ts';
-import { readTlsFiles, type TlsFiles } from './tls-files.ts';
 
 export { responseList, responseSchema } from './response-schema.ts';
 

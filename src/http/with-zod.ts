@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Administrator } from '../auth/api-key.ts';
 import type { MerchantPrincipal } from '../auth/issuers/verify-merchant-token.ts';
@@ -38,4 +38,30 @@ export function withZod(server: Server) {
     Server['log'],
     ZodTypeProvider
   >;
+}
+
+/**
+ * Returns a page of a list. If the page is full, the header Link has the URL of the next one: `<…>; rel="next"` (RFC
+ * 8288), the same list after the last of these rows.
+ *
+ * @param nameOf the value of a row for the parameter `after`
+ */
+export function withNextPage<Row>(
+  { url, query }: FastifyRequest,
+  reply: FastifyReply,
+  rows: readonly Row[],
+  nameOf: (row: Row) => number | string,
+): readonly Row[] {
+  const last = rows.at(-1);
+  const { limit } = query as { readonly limit: number };
+  if (last !== undefined && rows.length === limit) reply.header('link', nextPage(url, String(nameOf(last))));
+  return rows;
+}
+
+function nextPage(url: string, after: string): string {
+  const [path, search = ''] = url.split('?', 2) as [string, string?];
+  const parameters = new URLSearchParams(search);
+  parameters.delete('offset');
+  parameters.set('after', after);
+  return `<${path}?${parameters}>; rel="next"`;
 }

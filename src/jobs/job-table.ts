@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { PgBoss } from 'pg-boss';
 import type { QueueName } from '#schemas/jobs';
+import { Shares } from '../basics/limits/concurrency-limit.ts';
 import type { StorableJob } from '../payments/model/decision.ts';
 import { namedStatement } from '../store/postgres/followed-table.ts';
 import { GroupCommit, inTransaction, type Seal } from '../store/postgres/group-commit.ts';
@@ -8,7 +9,6 @@ import { openAlike } from '../store/postgres/open-database.ts';
 import { beginWith, openTransaction } from '../store/postgres/pipelined-transaction.ts';
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
 import type { IdentifiedJob, JobsInCommit } from '../store/transactions/jobs-in-commit.ts';
-import { groupOfAcquirer } from './fair-shares.ts';
 import { PACES } from './paces.ts';
 import { DEAD_LETTERS, QUEUE_NAMES, QUEUES, STANDS_APART } from './queues.ts';
 
@@ -53,14 +53,14 @@ const WITH_DUE_JOBS = {
 const BEGIN_BY_INDEX = beginWith(['plan_cache_mode = force_generic_plan', 'enable_seqscan = off', 'enable_sort = off']);
 
 /** A finished job, and the one that replaces it if more work remains. */
-export interface FinishedJob {
+interface FinishedJob {
   readonly queue: QueueName;
   /** Identifies the claim of the job. */
   readonly attempt: { readonly id: string; readonly retryCount: number };
   readonly again?: StorableJob | undefined;
 }
 
-export interface JobTableOptions {
+interface JobTableOptions {
   /** Between two searches for orphaned jobs. */
   readonly monitorSeconds?: number;
 }
@@ -265,4 +265,52 @@ function groupOf(queue: QueueName, data: StorableJob['data'], group: string | un
   if (group !== undefined) return { group: { id: group } };
   if (!PACES[queue].isShared || !('acquirerId' in data)) return {};
   return { group: { id: groupOfAcquirer(data.acquirerId) } };
+}
+
+/** The credits of a queue, shared among the acquirers of its jobs. */
+export class FairShares {
+  readonly #shares: Shares;
+  /** Groups of the jobs in progress. */
+  readonly #groups = new Map<number, Set<string>>();
+
+  constructor(credits: number) {
+    this.#shares = new Shares(credits);
+  }
+
+  /** @param group of the job; that of its acquirer by default */
+  hold(acquirerId: number, group?: string | null): void {
+    this.#shares.hold(acquirerId);
+    const groups = this.#groups.get(acquirerId) ?? new Set([groupOfAcquirer(acquirerId)]);
+    this.#groups.set(acquirerId, groups.add(group ?? groupOfAcquirer(acquirerId)));
+  }
+
+  /** @returns whether the acquirer was at its share until now */
+  release(acquirerId: number): boolean {
+    const wasAtShare = this.isAtShare(acquirerId);
+    this.#shares.release(acquirerId);
+    if (!this.#shares.held.has(acquirerId)) this.#groups.delete(acquirerId);
+    return wasAtShare;
+  }
+
+  isAtShare(acquirerId: number): boolean {
+    return this.#shares.isAtShare(acquirerId);
+  }
+
+  /** Groups of the acquirers that are at their share. */
+  get groupsAtShare(): string[] {
+    return [...this.#groups].flatMap(([acquirerId, groups]) => (this.isAtShare(acquirerId) ? [...groups] : []));
+  }
+
+  /** Jobs that can be taken at once, even if all of them are of the acquirer that holds the most and may hold more. */
+  get room(): number {
+    const { free, held } = this.#shares;
+    let most = 0;
+    for (const each of held.values()) if (each < free && each > most) most = each;
+    return Math.ceil((free - most) / 2);
+  }
+}
+
+/** The group of jobs that have no other. */
+function groupOfAcquirer(acquirerId: number): string {
+  return `${acquirerId}`;
 }

@@ -3,8 +3,7 @@ import type { JobPayloads, QueueName } from '#schemas/jobs';
 import { jobPayloads } from '#schemas/jobs';
 import type { StorableJob } from '../payments/model/decision.ts';
 import type { DueJobs } from './due-jobs.ts';
-import { FairShares } from './fair-shares.ts';
-import type { JobTable } from './job-table.ts';
+import { FairShares, type JobTable } from './job-table.ts';
 
 /**
  * The result of a handler: the job is finished, must be tried again at a given time (with another payload if it has

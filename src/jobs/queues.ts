@@ -1,10 +1,12 @@
+import type pg from 'pg';
 import { jobPayloads, type QueueName } from '#schemas/jobs';
+import { isUuid } from '../basics/uuid.ts';
 
 /**
  * Every queue with its retry limits. pg-boss retries a job whose worker died or threw. Schedules that concern money
  * (reversals) do not use that: their next attempt is a separate job, committed with its start time.
  */
-export interface QueuePolicy {
+interface QueuePolicy {
   /** A job that a worker holds longer than this counts as orphaned and is given to another one. */
   readonly expireInSeconds: number;
   readonly retryLimit: number;
@@ -48,3 +50,109 @@ export const QUEUE_NAMES = Object.keys(jobPayloads) as QueueName[];
  * Receives jobs whose payload is invalid or whose retries are used up. A person examines them and may redrive them.
  */
 export const DEAD_LETTERS = 'dead-letters';
+
+/** The rows that a job concerns. `ids` are the transactions of a job that concerns several. */
+export interface PayloadNames {
+  readonly [name: string]: string | number | readonly string[];
+}
+
+/** No count or id of the gateway is larger, and every card number is. */
+const LARGEST_NUMBER = 2 ** 31;
+
+/**
+ * The numbers and ids of a payload under their field names in the queue's schema, for logs and operators. An unreadable
+ * payload may contain anything else, which is omitted.
+ */
+export function namesInPayload(queue: string, payload: unknown): PayloadNames {
+  const schema = jobPayloads[queue as QueueName];
+  if (schema === undefined || typeof payload !== 'object' || payload === null) return {};
+  const given = new Map<string, unknown>(Object.entries(payload));
+  const names: Record<string, PayloadNames[string]> = {};
+  for (const name of Object.keys(schema.shape)) {
+    const value = given.get(name);
+    if (isId(value) || isNumber(value)) names[name] = value;
+  }
+  const taps = 'taps' in schema.shape ? given.get('taps') : undefined;
+  if (Array.isArray(taps)) names.ids = taps.map((tap) => tap?.id).filter(isId);
+  return names;
+}
+
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && isUuid(value);
+}
+
+function isNumber(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) < LARGEST_NUMBER;
+}
+
+/** One screen. An operator with more of one kind redrives the whole queue. */
+export const MAX_LISTED = 100;
+
+/** Numbers of a queue. */
+export interface QueueFigures {
+  readonly queue: QueueName;
+  /** Due, and not taken yet. */
+  readonly ready: number;
+  /** Taken by a worker. */
+  readonly active: number;
+  /** Due later, for the first time. */
+  readonly waiting: number;
+  /** Due for another try after a failure. */
+  readonly retry: number;
+  /** Given up: among the dead letters. */
+  readonly dead: number;
+  /** Seconds for which the oldest job has been due; null if none is. */
+  readonly oldestReadySeconds: number | null;
+}
+
+/** A job that was given up. Of its payload, only names of rows are shown. */
+export interface DeadLetter {
+  readonly id: string;
+  readonly queue: string;
+  /** Why it was given up: what is wrong with its payload, or the kind of the last failure. */
+  readonly reason: string;
+  readonly names: PayloadNames;
+  /** Tries after the first. */
+  readonly retries: number;
+  readonly enqueuedAt: Date;
+  readonly diedAt: Date;
+}
+
+const FIGURES = `
+select coalesce(source_name, name) as queue,
+  count(*) filter (where source_name is null and state = 'created' and start_after <= now())::int as ready,
+  count(*) filter (where source_name is null and state = 'active')::int as active,
+  count(*) filter (where source_name is null and state = 'created' and start_after > now())::int as waiting,
+  count(*) filter (where source_name is null and state = 'retry')::int as retry,
+  count(*) filter (where source_name is not null)::int as dead,
+  extract(epoch from now() - min(start_after) filter (where source_name is null and state < 'active' and start_after <= now()))::float8 as "oldestReadySeconds"
+from pgboss.job where state < 'completed' group by 1`;
+
+/** Every queue, including those without a job. */
+export async function queueFigures(database: pg.Pool): Promise<QueueFigures[]> {
+  const { rows } = await database.query<QueueFigures>(FIGURES);
+  const none = { ready: 0, active: 0, waiting: 0, retry: 0, dead: 0, oldestReadySeconds: null };
+  return QUEUE_NAMES.map((queue) => rows.find((row) => row.queue === queue) ?? { queue, ...none });
+}
+
+// For a failure the reason is the pump's text; for an expired claim it is pg-boss's message.
+const LIST = `
+select id, source_name as queue, coalesce(source_output ->> 'reason', source_output ->> 'message', 'unknown') as reason,
+  data, source_retry_count as retries, source_created_on as "enqueuedAt", created_on as "diedAt"
+from pgboss.job where name = $1 and state < 'active' and ($2::text is null or source_name = $2)
+  and ($3::integer is null or data -> 'acquirerId' = to_jsonb($3::integer))
+order by created_on desc, id limit $4`;
+
+/**
+ * Newest first, at most `MAX_LISTED`.
+ *
+ * @param acquirerId owner of the jobs; jobs without an acquirer belong to none
+ */
+export async function listDeadLetters(
+  database: pg.Pool,
+  queue?: QueueName,
+  acquirerId?: number,
+): Promise<DeadLetter[]> {
+  const { rows } = await database.query(LIST, [DEAD_LETTERS, queue ?? null, acquirerId ?? null, MAX_LISTED]);
+  return rows.map(({ data, ...letter }) => ({ ...letter, names: namesInPayload(letter.queue, data) }));
+}

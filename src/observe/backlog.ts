@@ -1,4 +1,4 @@
-import { type QueueFigures, queueFigures } from '../jobs/dead-letters.ts';
+import { type QueueFigures, queueFigures } from '../jobs/queues.ts';
 import { OPEN_REVERSAL_STATES } from '../payments/model/transaction.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { STANS } from '../store/switches/business-dates.ts';

@@ -1,5 +1,5 @@
 import type { Database } from '../store/postgres/open-database.ts';
-import type { HsmDeviceStatus, HsmDevices } from '../switching/hsm/device-state.ts';
+import type { HsmDeviceStatus, HsmDevices } from '../switching/hsm/hsm-calls.ts';
 import type { AcquirerSwitch, SwitchStats } from '../switching/switches/acquirer-switch.ts';
 
 /** Readiness probes can ask at any rate; the database is checked at most at this interval. */

@@ -17,7 +17,7 @@ const errorResponse = z.object({
   }),
 });
 
-export interface FcmSenderOptions {
+interface FcmSenderOptions {
   readonly account: ServiceAccount;
   /** `https://fcm.googleapis.com`. */
   readonly url: string;
@@ -106,3 +106,18 @@ function errorCodeOf(body: Buffer): string | undefined {
     return undefined;
   }
 }
+
+/** For development: logs that a message would have been sent, without its content. */
+export function createLogSender(log: (message: Pick<PushMessage, 'reference'>) => void): PushSender {
+  return {
+    async send({ reference }) {
+      log({ reference });
+      return { kind: 'sent' };
+    },
+  };
+}
+
+/** Used if no push service is configured: every push falls back to its link. */
+export const NO_PUSH_SENDER: PushSender = {
+  send: async () => ({ kind: 'failed', reason: 'NOT_CONFIGURED' }),
+};

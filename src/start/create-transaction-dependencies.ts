@@ -1,8 +1,8 @@
 import { createPinTokens, type OwnTokens } from '../auth/tokens/gateway-tokens.ts';
 import { newId } from '../basics/uuid.ts';
 import { createCardVault } from '../card/card-vault.ts';
+import type { HandoverSealer } from '../card/handover.ts';
 import { createCardDataOpener, type RefusedCardData } from '../card/open-card-data.ts';
-import type { HandoverSealer } from '../card/seal-handover.ts';
 import type { PipelineHandle } from '../jobs/pipeline.ts';
 import type { Log } from '../observe/log.ts';
 import type { LinkServices } from '../payments/links/create-link.ts';

@@ -1,6 +1,5 @@
-import { OidcProvider } from '../auth/oidc/oidc-provider.ts';
+import { isMapped, OidcProvider } from '../auth/oidc/oidc-provider.ts';
 import { createPendingSignIns } from '../auth/oidc/pending-sign-in.ts';
-import { isMapped } from '../auth/oidc/provider-identity.ts';
 import { SignIns } from '../auth/oidc/sign-in.ts';
 import { createLoginCheck } from '../auth/portal/log-in.ts';
 import { PortalSessions } from '../auth/portal/portal-session.ts';

@@ -5,15 +5,12 @@ import { StartError } from '../basics/errors.ts';
 import { requirePrivateFile } from '../basics/files/change-file.ts';
 import type { TapLoad } from '../basics/limits/concurrency-limit.ts';
 import { admitTaps } from '../http/admit-taps.ts';
-import { bindSockets, listen, openSockets } from '../http/listen.ts';
+import { bindSockets, followTlsFiles, isHttps, listen, openSockets, type TlsFiles } from '../http/listen.ts';
 import { type ApiDocument, apiDocument, type PublicUrls } from '../http/openapi/document.ts';
 import type { LiveExamples } from '../http/openapi/live-examples.ts';
-import { registerDocsRoutes } from '../http/routes/docs.ts';
-import { registerEnumsRoute } from '../http/routes/enums.ts';
+import { registerDocsRoutes, registerEnumsRoute, registerOpenApiRoute } from '../http/routes/docs.ts';
 import { registerHealthRoutes, registerMetricsRoute } from '../http/routes/health.ts';
-import { registerOpenApiRoute } from '../http/routes/openapi.ts';
 import { createServer, type Server } from '../http/server.ts';
-import { followTlsFiles, isHttps, type TlsFiles } from '../http/tls-files.ts';
 import { traceRequests } from '../http/trace-requests.ts';
 import type { Log } from '../observe/log.ts';
 import { createRequestLog } from '../observe/request-log.ts';
@@ -21,7 +18,7 @@ import type { Tracing } from '../observe/tracing/tracing.ts';
 import type { Config } from './config.ts';
 import { openPeople, registerConsole } from './open-console.ts';
 import type { Closers } from './opening.ts';
-import type { Shown } from './processes/shown-for.ts';
+import type { Shown } from './processes/siblings.ts';
 import { type RouteParts, registerRoutes } from './register-routes.ts';
 
 /** Creates the examples of the API reference from a demo's profile, for each request. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { InstallationKeys } from '../card/installation-keys.ts';
 import { ReadersInUse } from '../card/open-card-data.ts';
-import { followKeyFile, keyFilePath } from '../hsm-devices/follow-key-file.ts';
+import { followKeyFile, keyFilePath } from '../hsm-devices/hsm-key-file.ts';
 import { KeyUseNotes } from '../hsm-devices/key-use-notes.ts';
 import { type OpenedHsm, openHsm } from '../hsm-devices/open-hsm.ts';
 import type { ReaderFormats } from '../kits/reader-kit/load-readers.ts';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { StartError } from '../basics/errors.ts';
 import { requirePrivateFile } from '../basics/files/change-file.ts';
 import { createKeyRing } from '../card/change-key-ring.ts';
+import { TokenKeys } from '../card/key-ring-file.ts';
 import { type LiveKeyRing, openLiveKeyRing } from '../card/live-key-ring.ts';
-import { TokenKeys } from '../card/token-keys.ts';
 import { Token } from '../hsm-devices/pkcs11/token.ts';
 import type { Config } from './config.ts';
 

@@ -1,5 +1,5 @@
 import { repeatEvery } from '../basics/limits/waits.ts';
-import type { HandoverSealer } from '../card/seal-handover.ts';
+import type { HandoverSealer } from '../card/handover.ts';
 import type { OpenedHsm } from '../hsm-devices/open-hsm.ts';
 import type { Processor } from '../kits/processor-kit/processor.ts';
 import type { Log } from '../observe/log.ts';

@@ -22,7 +22,7 @@ import {
 } from '../observe/metrics/switch-metrics.ts';
 import { openTracing } from '../observe/tracing/open-tracing.ts';
 import type { Tracing } from '../observe/tracing/tracing.ts';
-import type { HsmDevices } from '../switching/hsm/device-state.ts';
+import type { HsmDevices } from '../switching/hsm/hsm-calls.ts';
 import type { Config } from './config.ts';
 import type { Databases } from './open-stores.ts';
 import type { Closers } from './opening.ts';

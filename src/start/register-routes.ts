@@ -8,36 +8,36 @@ import { createMustEnrol } from '../auth/portal/portal-user.ts';
 import { AppTokens, createTapTokens } from '../auth/tokens/app-tokens.ts';
 import { createTokenCheck } from '../auth/tokens/check-token.ts';
 import type { OwnTokens } from '../auth/tokens/gateway-tokens.ts';
-import { LoginTokens } from '../auth/tokens/login-tokens.ts';
-import { createProximityTokens } from '../auth/tokens/proximity-token.ts';
+import { createProximityTokens, LoginTokens } from '../auth/tokens/login-tokens.ts';
 import { createSecondFactors, type SecondFactors } from '../auth/totp/second-factor.ts';
 import { createFindPerson, type People } from '../console/routes/console-guard.ts';
+import { requireAttestation } from '../http/admit-taps.ts';
 import { createIdempotency, type RouteGuards } from '../http/idempotency.ts';
 import { identifyLink } from '../http/links-view.ts';
 import { identifySubmitter, limitRates, TapLimits } from '../http/rate-limit.ts';
-import { requireAttestation } from '../http/require-attestation.ts';
-import { registerAcquirerIdRoute } from '../http/routes/acquirer-id.ts';
 import { registerAuditRoutes } from '../http/routes/admin-audit.ts';
-import { registerAdminCallbackRoutes } from '../http/routes/admin-callbacks.ts';
 import { registerCredentialRoutes } from '../http/routes/admin-credentials.ts';
 import { registerProcessorRoutes } from '../http/routes/admin-processors.ts';
 import { registerTenantRoutes } from '../http/routes/admin-tenants.ts';
-import { registerCallbackRoutes } from '../http/routes/callbacks.ts';
-import { registerConsumerRoutes } from '../http/routes/consumer.ts';
+import { registerAdminCallbackRoutes, registerCallbackRoutes } from '../http/routes/callbacks.ts';
 import { registerDeviceRoutes, registerPushRoute } from '../http/routes/devices-and-push.ts';
 import { registerLinkStatusRoutes } from '../http/routes/link-status.ts';
-import { registerIntentRoutes, registerLinkRoutes } from '../http/routes/links.ts';
+import { registerConsumerRoutes, registerIntentRoutes, registerLinkRoutes } from '../http/routes/links.ts';
 import { registerPayPageRoutes } from '../http/routes/pay-page.ts';
-import { registerReferencesCheckRoute } from '../http/routes/references-check.ts';
 import { registerRefundRoutes } from '../http/routes/refunds.ts';
 import { registerAcknowledgeRoutes, registerPinRoute, registerTapRoutes } from '../http/routes/taps.ts';
 import { registerTerminalConfigRoute } from '../http/routes/terminal-config.ts';
 import { registerTerminalProfileRoutes } from '../http/routes/terminal-profiles.ts';
-import { registerLoginRoute, registerProximityTokenRoute, registerTokensCheckRoute } from '../http/routes/tokens.ts';
-import { registerTransactionRoutes } from '../http/routes/transactions.ts';
+import {
+  registerAcquirerIdRoute,
+  registerLoginRoute,
+  registerProximityTokenRoute,
+  registerTokensCheckRoute,
+  registerWellKnownRoutes,
+} from '../http/routes/tokens.ts';
+import { registerReferencesCheckRoute, registerTransactionRoutes } from '../http/routes/transactions.ts';
 import { registerVirtualReaderRoutes } from '../http/routes/virtual-reader.ts';
 import { registerWebhookEventRoutes } from '../http/routes/webhook-events.ts';
-import { registerWellKnownRoutes } from '../http/routes/well-known.ts';
 import type { Server } from '../http/server.ts';
 import type { ReaderFormats } from '../kits/reader-kit/load-readers.ts';
 import type { Metrics } from '../observe/metrics/metrics.ts';
@@ -56,9 +56,8 @@ import { PostgresWebhookEndpoints, RecordedWebhookEndpoints } from '../store/web
 import { PostgresWebhookEvents } from '../store/webhooks/webhook-events.ts';
 import { VirtualReader } from '../tools/phone/virtual-reader.ts';
 import { CallbackRegistry } from '../webhooks/callback-registry.ts';
-import { fetchKeySet } from '../webhooks/fetch-key-set.ts';
-import { callbackPolicy, type GuardedFetch } from '../webhooks/guarded-fetch.ts';
-import { createSecretVault } from '../webhooks/webhook-secret.ts';
+import { callbackPolicy, fetchKeySet, type GuardedFetch } from '../webhooks/guarded-fetch.ts';
+import { createSecretVault } from '../webhooks/webhook-signature.ts';
 import type { Config } from './config.ts';
 import { createLinkServices } from './create-transaction-dependencies.ts';
 import { readerRulesOf, switchAccessOf } from './open-hsm-and-readers.ts';

@@ -4,7 +4,7 @@ import type { Secret } from '../codecs/bytes/secret.ts';
 import type { WebhookOrigin } from '../payments/model/decision.ts';
 import { type GuardedFetch, readCallbackUrl, URL_FAULTS, type UrlPolicy } from './guarded-fetch.ts';
 import type { EndpointStore, Integrator, RegisteredCallback, SecretOverlap } from './ports.ts';
-import { createWebhookSecret, type SecretVault } from './webhook-secret.ts';
+import { createWebhookSecret, type SecretVault } from './webhook-signature.ts';
 
 export interface CallbackRegistryOptions {
   readonly endpoints: EndpointStore;

@@ -23,7 +23,7 @@ const FIRST_FREE_PORT = 1_024;
 const OPEN_PORTS: readonly string[] = ['', '443'];
 
 /** Why the gateway does not call a URL. */
-export type UrlFault = keyof typeof URL_FAULTS;
+type UrlFault = keyof typeof URL_FAULTS;
 
 export const URL_FAULTS = {
   MALFORMED: 'must be an absolute URL',
@@ -69,7 +69,7 @@ const MAX_ADDRESSES = 8;
 /** RFC 6761 6.3: these names always mean this machine, regardless of DNS. */
 const LOCALHOST = /(^|\.)localhost\.?$/i;
 
-export interface NameResolverOptions {
+interface NameResolverOptions {
   /** Replaces the machine's own name servers: `address` or `address:port`. */
   readonly servers?: readonly string[];
   /** Limit of one try at one server. */
@@ -290,4 +290,29 @@ function outboundError(error: NodeJS.ErrnoException): OutboundError {
   if (CODES[code]) return new OutboundError(CODES[code], { cause: error });
   if (TLS_CODE.test(code)) return new OutboundError('TLS_FAILED', { cause: error });
   return new OutboundError(code.startsWith('HPE_') ? 'RESPONSE_BROKEN' : 'UNREACHABLE', { cause: error });
+}
+
+/** A tap waits for the fetch if the set is not known yet. */
+const KEY_SET_TIMEOUT_MS = 3_000;
+/** A hundred RSA keys of 4,096 bits. */
+const MAX_BYTES = 128 * 1_024;
+const ACCEPT = 'application/jwk-set+json, application/json';
+
+/**
+ * Fetches a key set (RFC 7517 5) from its issuer's URL, with the rules for all URLs from outside.
+ *
+ * @throws OutboundError unless the response is 200, complete, in time and within the limits
+ */
+export async function fetchKeySet(fetcher: Pick<GuardedFetch, 'request'>, url: string): Promise<string> {
+  const parsed = URL.parse(url);
+  if (!parsed) throw new OutboundError('URL_REFUSED');
+  const limits = { timeoutMs: KEY_SET_TIMEOUT_MS, maxResponseBytes: MAX_BYTES };
+  const { status, body, isCut } = await fetcher.request({
+    url: parsed,
+    method: 'GET',
+    headers: { accept: ACCEPT },
+    ...limits,
+  });
+  if (status !== 200 || isCut) throw new OutboundError('RESPONSE_BROKEN');
+  return body.toString('utf8');
 }

@@ -1,4 +1,4 @@
-import { Shares } from '../basics/limits/shares.ts';
+import { Shares } from '../basics/limits/concurrency-limit.ts';
 import type { JobRequest } from '../payments/model/decision.ts';
 import type { Transaction } from '../payments/model/transaction.ts';
 import type { PromptWebhooks } from '../payments/ports/process-ports.ts';

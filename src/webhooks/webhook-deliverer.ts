@@ -6,7 +6,7 @@ import type { DeliveryEnd, Lanes, Turn } from './lanes.ts';
 import type { Attempt, DeliveryStore, JobOutcome, StoredEvent, WorkerSlot } from './ports.ts';
 import type { Recoveries } from './recoveries.ts';
 import { type AttemptResult, nextStep, parseRetryAfter } from './schedule.ts';
-import { type SecretVault, signWebhook } from './webhook-secret.ts';
+import { type SecretVault, signWebhook } from './webhook-signature.ts';
 
 /** Standard Webhooks 1.0 recommends 15 to 30 s; a receiver should respond first and process afterwards. */
 const TIMEOUT_MS = 15_000;

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../src/start/config.ts';
 import { openKeyRing } from '../../src/start/open-key-ring.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
-import { createSecretVault, createWebhookSecret } from '../../src/webhooks/webhook-secret.ts';
+import { createSecretVault, createWebhookSecret } from '../../src/webhooks/webhook-signature.ts';
 import { startProcess } from './parts.ts';
 
 /** What a receiver has taken since it was asked to forget. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
+import { createCardDataSealer } from '../../src/card/sample-tap.ts';
 import {
   BINDING,
   freshKeyRing,

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SealError } from '../../src/basics/errors.ts';
+import { HandoverOpener, HandoverSealer, MAX_LONGEST_WAIT_MS } from '../../src/card/handover.ts';
 import type { HandoverKeys, WorkerPublicKey } from '../../src/card/handover-envelope.ts';
-import { HandoverOpener, MAX_LONGEST_WAIT_MS } from '../../src/card/open-handover.ts';
-import { HandoverSealer } from '../../src/card/seal-handover.ts';
 
 const MINUTE_MS = 60_000;
 const ATTEMPT = { id: '7d8f4d1e-3f53-4a0f-9a3e-3f8f5c9d2b10', attempt: 1 };

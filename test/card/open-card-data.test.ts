@@ -4,7 +4,7 @@ import { type CardDataPublicKey, READER_TAGS } from '../../schemas/card-data.ts'
 import { CardDataError, HsmUnavailable } from '../../src/basics/errors.ts';
 import type { KeyRing } from '../../src/card/key-ring.ts';
 import type { RefusedCardData } from '../../src/card/open-card-data.ts';
-import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
+import { createCardDataSealer } from '../../src/card/sample-tap.ts';
 import { Secret } from '../../src/codecs/bytes/secret.ts';
 import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 import { encodeTlv } from '../../src/codecs/emv/tlv.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { CompactEncrypt, compactDecrypt, importJWK } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { type CardDataPublicKey, READER_TAGS } from '../../schemas/card-data.ts';
-import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
+import { createCardDataSealer } from '../../src/card/sample-tap.ts';
 import { encodeTlv, indexTlv } from '../../src/codecs/emv/tlv.ts';
 import { BINDING, digestOf, freshKeyRing, openerOf, publicKeyOf, visaTap } from '../support/card-data.ts';
 

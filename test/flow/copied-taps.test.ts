@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { rotateKeys } from '../../src/card/change-key-ring.ts';
-import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
+import { createCardDataSealer } from '../../src/card/sample-tap.ts';
 import { toHex } from '../../src/codecs/bytes/hex.ts';
 import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/demo-key.ts';
 import { loadReaders } from '../../src/kits/reader-kit/load-readers.ts';

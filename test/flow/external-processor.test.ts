@@ -3,7 +3,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { newProcessor } from '../../src/kits/processor-kit/new-processor.ts';
+import { newProcessor } from '../../src/kits/processor-kit/load-processors.ts';
 import { saveProcessor, saveRoute } from '../../src/store/settings/tenants.ts';
 import { Phone } from '../../src/tools/phone/phone.ts';
 import { eventually } from '../support/eventually.ts';

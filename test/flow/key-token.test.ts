@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKeyRing, KEY_PURPOSES, rotateKeys } from '../../src/card/change-key-ring.ts';
-import { TokenKeys } from '../../src/card/token-keys.ts';
+import { TokenKeys } from '../../src/card/key-ring-file.ts';
 import { examine } from '../../src/cli/doctor.ts';
 import { Token } from '../../src/hsm-devices/pkcs11/token.ts';
 import { readConfig } from '../../src/start/config.ts';

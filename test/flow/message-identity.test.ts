@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-fields.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { eventually } from '../support/eventually.ts';
 import { outcomeOf } from '../support/responses.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-fields.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { saveRoute } from '../../src/store/settings/tenants.ts';
 import { startBehindRelay } from '../support/behind-relay.ts';

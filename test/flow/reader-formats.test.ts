@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
+import { createCardDataSealer } from '../../src/card/sample-tap.ts';
 import { examine } from '../../src/cli/doctor.ts';
 import { toHex } from '../../src/codecs/bytes/hex.ts';
 import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/demo-key.ts';

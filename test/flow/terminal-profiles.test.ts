@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { TAP_REFUSALS } from '../../src/basics/errors.ts';
 import { fromHex } from '../../src/codecs/bytes/hex.ts';
-import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-fields.ts';
 import { Phone, type PhoneTap, signMerchantToken } from '../../src/tools/phone/phone.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { startBehindRelay } from '../support/behind-relay.ts';

@@ -1,9 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { deviceStatus, diagnostics, echo } from '../../src/hsm-devices/payshield/commands/diagnostics.ts';
-import { generateMac, verifyMac } from '../../src/hsm-devices/payshield/commands/mac.ts';
-import { importKey, keyCheckValue } from '../../src/hsm-devices/payshield/commands/move-key.ts';
-import { translateDukptPin, translateZonePin } from '../../src/hsm-devices/payshield/commands/translate-pin.ts';
 import { FieldFault, FieldReader, type HostCommand, type Lmk } from '../../src/hsm-devices/payshield/host-command.ts';
+import {
+  deviceStatus,
+  diagnostics,
+  echo,
+  generateMac,
+  importKey,
+  keyCheckValue,
+  translateDukptPin,
+  translateZonePin,
+  verifyMac,
+} from '../../src/hsm-devices/payshield/payshield-commands.ts';
 
 const variant: Lmk = { form: 'variant' };
 const keyBlock: Lmk = { form: 'keyBlock', id: '01' };

@@ -3,10 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
 import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
 import { decipherPin, encipherPin, parsePin } from '../../src/codecs/crypto/pin-block.ts';
-import { diagnostics } from '../../src/hsm-devices/payshield/commands/diagnostics.ts';
-import { keyCheckValue } from '../../src/hsm-devices/payshield/commands/move-key.ts';
-import { translateZonePin } from '../../src/hsm-devices/payshield/commands/translate-pin.ts';
 import { DeviceConnection } from '../../src/hsm-devices/payshield/device/connection.ts';
+import { diagnostics, keyCheckValue, translateZonePin } from '../../src/hsm-devices/payshield/payshield-commands.ts';
 import { missingModule, startPython } from './python.ts';
 import { CLEAR, clearKey, HOST } from './support.ts';
 

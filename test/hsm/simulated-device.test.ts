@@ -2,11 +2,16 @@ import { describe, expect, test } from 'vitest';
 import { toHex } from '../../src/codecs/bytes/hex.ts';
 import { encipherPin, parsePin } from '../../src/codecs/crypto/pin-block.ts';
 import { wrapTr31 } from '../../src/codecs/crypto/tr31.ts';
-import { generateMac, verifyMac } from '../../src/hsm-devices/payshield/commands/mac.ts';
-import { importKey, keyCheckValue } from '../../src/hsm-devices/payshield/commands/move-key.ts';
-import { translateDukptPin, translateZonePin } from '../../src/hsm-devices/payshield/commands/translate-pin.ts';
 import { type HostCommand, type Lmk, lmkField } from '../../src/hsm-devices/payshield/host-command.ts';
 import { keyTypeField } from '../../src/hsm-devices/payshield/key-field.ts';
+import {
+  generateMac,
+  importKey,
+  keyCheckValue,
+  translateDukptPin,
+  translateZonePin,
+  verifyMac,
+} from '../../src/hsm-devices/payshield/payshield-commands.ts';
 import { seededRandom } from '../../src/tools/simulator/faults.ts';
 import { respondToCommand } from '../../src/tools/simulator/hsm/host-commands.ts';
 import { type LmkForm, TestLmk } from '../../src/tools/simulator/hsm/test-lmk.ts';

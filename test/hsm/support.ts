@@ -2,8 +2,7 @@ import net from 'node:net';
 import { fromHex } from '../../src/codecs/bytes/hex.ts';
 import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
 import { kcv } from '../../src/codecs/crypto/mac.ts';
-import { openPayshield } from '../../src/hsm-devices/payshield/open-payshield.ts';
-import type { PayshieldFile } from '../../src/hsm-devices/payshield/payshield-file.ts';
+import { openPayshield, type PayshieldFile } from '../../src/hsm-devices/payshield/open-payshield.ts';
 import type { PayshieldHsm } from '../../src/hsm-devices/payshield/payshield-hsm.ts';
 import {
   SimulatedPayshield,

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { followTlsFiles, isHttps } from '../../src/http/listen.ts';
 import { createServer, type Server } from '../../src/http/server.ts';
-import { followTlsFiles, isHttps } from '../../src/http/tls-files.ts';
 import { createIdentity, type Identity } from '../connection/certificates.ts';
 import { eventually } from '../support/eventually.ts';
 

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type DeadLetter, listDeadLetters, queueFigures } from '../../src/jobs/dead-letters.ts';
 import { JobTable } from '../../src/jobs/job-table.ts';
-import { QUEUE_NAMES } from '../../src/jobs/queues.ts';
+import { type DeadLetter, listDeadLetters, QUEUE_NAMES, queueFigures } from '../../src/jobs/queues.ts';
 import { failOnBug } from '../support/fail-on-bug.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';

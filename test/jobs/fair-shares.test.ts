@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FairShares } from '../../src/jobs/fair-shares.ts';
+import { FairShares } from '../../src/jobs/job-table.ts';
 
 /** Takes jobs of these acquirers, in this order, as long as there is room for them; they never end. */
 function fill(shares: FairShares, acquirers: readonly number[]): Map<number, number> {

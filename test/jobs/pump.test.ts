@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StoreUnavailable } from '../../src/basics/errors.ts';
-import { listDeadLetters } from '../../src/jobs/dead-letters.ts';
 import { DueJobs } from '../../src/jobs/due-jobs.ts';
 import { JobTable } from '../../src/jobs/job-table.ts';
 import { Pump, type PumpOptions } from '../../src/jobs/pump.ts';
-import { DEAD_LETTERS } from '../../src/jobs/queues.ts';
+import { DEAD_LETTERS, listDeadLetters } from '../../src/jobs/queues.ts';
 import type { JobRequest } from '../../src/payments/model/decision.ts';
 import { inTransaction } from '../../src/store/postgres/group-commit.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,6 +1,5 @@
 import type { OverloadedResource } from '../../src/basics/errors.ts';
-import type { QueueFigures } from '../../src/jobs/dead-letters.ts';
-import { QUEUE_NAMES } from '../../src/jobs/queues.ts';
+import { QUEUE_NAMES, type QueueFigures } from '../../src/jobs/queues.ts';
 import type { Backlog } from '../../src/observe/backlog.ts';
 import { registerBacklogMetrics } from '../../src/observe/metrics/gateway-metrics.ts';
 import { Metrics } from '../../src/observe/metrics/metrics.ts';
@@ -14,7 +13,7 @@ import {
 } from '../../src/observe/metrics/switch-metrics.ts';
 import type { RequestLog } from '../../src/observe/request-log.ts';
 import { RoundTrips } from '../../src/switching/connection/pool-stats.ts';
-import type { HsmDeviceState } from '../../src/switching/hsm/device-state.ts';
+import type { HsmDeviceState } from '../../src/switching/hsm/hsm-calls.ts';
 import type { SwitchStats } from '../../src/switching/switches/acquirer-switch.ts';
 import type { KeyExchangeStats } from '../../src/switching/switches/key-exchange.ts';
 

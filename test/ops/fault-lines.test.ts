@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { StoreUnavailable } from '../../src/basics/errors.ts';
-import { FaultLines } from '../../src/observe/fault-lines.ts';
+import { FaultLines } from '../../src/observe/log.ts';
 
 let nowMs: number;
 let lines: string[];

@@ -1,8 +1,7 @@
 import pino from 'pino';
 import { expect, test } from 'vitest';
 import type { LogLevel } from '../../src/observe/log.ts';
-import { createUnmatchedLog, logTransactions } from '../../src/observe/transaction-log.ts';
-import { ProcessObserver } from '../../src/observe/transaction-observer.ts';
+import { createUnmatchedLog, logTransactions, ProcessObserver } from '../../src/observe/transaction-observer.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { Status } from '../../src/payments/model/status.ts';
 import type { CommitResult } from '../../src/payments/ports/observer.ts';

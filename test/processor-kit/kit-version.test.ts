@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import { defineProcessor } from '../../src/kits/processor-kit/define-processor.ts';
 import { PROCESSOR_KIT } from '../../src/kits/processor-kit/kit-version.ts';
-import { newProcessor } from '../../src/kits/processor-kit/new-processor.ts';
+import { newProcessor } from '../../src/kits/processor-kit/load-processors.ts';
 import { loadOutside } from './load-outside.ts';
 
 let parent: string;

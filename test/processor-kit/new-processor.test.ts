@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { processorConformance } from '../../src/kits/processor-kit/conformance.ts';
-import { newProcessor } from '../../src/kits/processor-kit/new-processor.ts';
+import { newProcessor } from '../../src/kits/processor-kit/load-processors.ts';
 import template from '../../src/kits/processor-kit/template/index.ts';
 import { loadOutside } from './load-outside.ts';
 

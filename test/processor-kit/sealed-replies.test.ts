@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
-import { SealedReplies } from '../../src/kits/processor-kit/sealed-replies.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-fields.ts';
+import { SealedReplies } from '../../src/kits/processor-kit/switch-protocol.ts';
 
 const LINE = {};
 const OTHER_LINE = {};

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { identityOf, isReadAlike, isSameSwitch } from '../../src/kits/processor-kit/switch-identity.ts';
+import { identityOf, isReadAlike, isSameSwitch } from '../../src/kits/processor-kit/switch-config.ts';
 
 const [A, B] = [
   { host: 'a.example', port: 1 },

@@ -3,7 +3,7 @@ import { Secret } from '../../src/codecs/bytes/secret.ts';
 import type { LinkServices } from '../../src/payments/links/create-link.ts';
 import type { JobRequest } from '../../src/payments/model/decision.ts';
 import type { Link } from '../../src/payments/model/link.ts';
-import { createLogSender, NO_PUSH_SENDER } from '../../src/push/log-sender.ts';
+import { createLogSender, NO_PUSH_SENDER } from '../../src/push/fcm-sender.ts';
 import type { DeviceStore, PushDevice, PushMessage, PushRecord, PushResult } from '../../src/push/ports.ts';
 import { PushPayments } from '../../src/push/push-payments.ts';
 

@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { openJwe } from '../../readers/jwe/open-jwe.ts';
+import { openJwe } from '../../readers/jwe/jwe.ts';
 import { InstallationKeys } from '../../src/card/installation-keys.ts';
-import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
+import { createCardDataSealer } from '../../src/card/sample-tap.ts';
 import { CardDataRefusal } from '../../src/kits/reader-kit/reader-format.ts';
 import { BINDING, freshKeyRing, publicKeyOf, visaTap } from '../support/card-data.ts';
 

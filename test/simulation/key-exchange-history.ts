@@ -1,5 +1,5 @@
 import type { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
-import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-fields.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import type { WorkingKeyUse } from '../../src/kits/processor-kit/processor.ts';
 import { keyExchangeConfig } from '../../src/kits/processor-kit/switch-config.ts';

@@ -1,4 +1,4 @@
-import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-fields.ts';
 import type { WorkingKeyUse } from '../../src/kits/processor-kit/processor.ts';
 
 export const OVERLAP_MS = 20_000;

@@ -1,4 +1,4 @@
-import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-fields.ts';
 import type { PinData } from '../../src/kits/processor-kit/processor.ts';
 import type { TransactionKey } from '../../src/payments/model/transaction.ts';
 import type {

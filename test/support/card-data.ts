@@ -10,7 +10,7 @@ import {
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deriveContentKey } from '../../readers/jwe/jwe-profile.ts';
+import { deriveContentKey } from '../../readers/jwe/jwe.ts';
 import { type CardDataPublicKey, READER_TAGS } from '../../schemas/card-data.ts';
 import { createKeyRing } from '../../src/card/change-key-ring.ts';
 import { InstallationKeys, type InstallationKeysOptions } from '../../src/card/installation-keys.ts';

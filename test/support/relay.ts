@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { FrameReader } from '../../src/codecs/iso8583/network/frame-reader.ts';
-import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-fields.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import type { MessageCodec, Processor } from '../../src/kits/processor-kit/processor.ts';
 import { freePort } from './free-port.ts';

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import tls from 'node:tls';
 import { FrameReader } from '../../src/codecs/iso8583/network/frame-reader.ts';
-import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-fields.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import type { MacKeys } from '../../src/kits/processor-kit/mac-rule.ts';
 import { messageCodec } from '../../src/kits/processor-kit/message-codec.ts';

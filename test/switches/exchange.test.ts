@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { HsmUnavailable, Iso8583Error } from '../../src/basics/errors.ts';
-import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-fields.ts';
 import type { RequestResult } from '../../src/switching/connection/pending-requests.ts';
 import { exchange } from '../../src/switching/switches/exchange.ts';
-import { faultLog } from '../../src/switching/switches/key-faults.ts';
+import { faultLog } from '../../src/switching/switches/key-requests.ts';
 import type { Exchange } from '../../src/switching/switches/ports.ts';
 import { buildFor, switchSlot } from '../../src/switching/switches/switch-slot.ts';
 

@@ -6,7 +6,7 @@ import { fromHex } from '../../src/codecs/bytes/hex.ts';
 import { demoKey } from '../../src/codecs/crypto/demo-key.ts';
 import { kcv } from '../../src/codecs/crypto/mac.ts';
 import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
-import { followKeyFile } from '../../src/hsm-devices/follow-key-file.ts';
+import { followKeyFile } from '../../src/hsm-devices/hsm-key-file.ts';
 import { openHsm } from '../../src/hsm-devices/open-hsm.ts';
 import { CREDENTIALS } from '../hsm/aws/signature.ts';
 import { arnOf, SimulatedService } from '../hsm/aws/simulated-service.ts';

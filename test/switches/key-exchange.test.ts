@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
-import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-fields.ts';
 import type { WrappedKey } from '../../src/kits/processor-kit/key-change.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import { recordMacVerdict } from '../../src/kits/processor-kit/mac-verdict.ts';

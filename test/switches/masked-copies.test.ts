@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
-import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-fields.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import { switchProtocol } from '../../src/kits/processor-kit/switch-protocol.ts';
 import { MaskedCopies } from '../../src/switching/switches/exchange.ts';

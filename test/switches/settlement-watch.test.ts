@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
-import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-fields.ts';
 import type { Processor } from '../../src/kits/processor-kit/processor.ts';
 import { SettlementWatch } from '../../src/switching/switches/received-messages.ts';
 import { standardFieldReader } from '../../src/switching/switches/standard-fields.ts';

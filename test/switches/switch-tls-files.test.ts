@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import tls from 'node:tls';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { dialSwitch } from '../../src/switching/connection/switch-socket.ts';
-import { SwitchTlsFiles } from '../../src/switching/switches/switch-tls-files.ts';
+import { SwitchTlsFiles } from '../../src/switching/switches/transport-options.ts';
 import { createIdentity, type Identity } from '../connection/certificates.ts';
 import { eventually } from '../support/eventually.ts';
 

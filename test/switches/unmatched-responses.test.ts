@@ -5,8 +5,8 @@ import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts'
 import { recordMacVerdict } from '../../src/kits/processor-kit/mac-verdict.ts';
 import type { Processor } from '../../src/kits/processor-kit/processor.ts';
 import type { UnmatchedKind, UnmatchedResponse } from '../../src/payments/reversals/late-response.ts';
+import { UnmatchedIntake } from '../../src/switching/switches/received-messages.ts';
 import { standardFieldReader } from '../../src/switching/switches/standard-fields.ts';
-import { UnmatchedIntake } from '../../src/switching/switches/unmatched-intake.ts';
 import { UnmatchedCounters, UnmatchedResponses } from '../../src/switching/switches/unmatched-responses.ts';
 
 const DECIDED_AFTER_MS = 30_000;

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Webhook, WebhookAttemptView, WebhookEventView } from '../../schemas/webhook.ts';
-import { verifyWebhook } from '../../src/webhooks/verify-webhook.ts';
+import { verifyWebhook } from '../../src/webhooks/webhook-signature.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Installation } from '../support/installation.ts';
 import { MERCHANTS, type MerchantName } from '../support/tenants.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { readConfig } from '../../src/start/config.ts';
 import { openKeyRing } from '../../src/start/open-key-ring.ts';
-import { createSecretVault, createWebhookSecret } from '../../src/webhooks/webhook-secret.ts';
+import { createSecretVault, createWebhookSecret } from '../../src/webhooks/webhook-signature.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Installation } from '../support/installation.ts';
 

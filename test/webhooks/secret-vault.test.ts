@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { SealError } from '../../src/basics/errors.ts';
-import { createSecretVault, createWebhookSecret } from '../../src/webhooks/webhook-secret.ts';
+import { createSecretVault, createWebhookSecret } from '../../src/webhooks/webhook-signature.ts';
 import { freshKeyRing, freshSecretKey, secretKeysOf } from '../support/card-data.ts';
 
 const ENDPOINT = '7d8f4d1e-3f53-4a0f-9a3e-3f8f5c9d2b10';

@@ -1,8 +1,7 @@
 import { Webhook as Library } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import type { Webhook } from '../../schemas/webhook.ts';
-import { verifyWebhook } from '../../src/webhooks/verify-webhook.ts';
-import { createWebhookSecret, signWebhook } from '../../src/webhooks/webhook-secret.ts';
+import { createWebhookSecret, signWebhook, verifyWebhook } from '../../src/webhooks/webhook-signature.ts';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00.900Z');
 const ID = '8a1f5c52-3f0e-4a57-9f57-0d9a2b1c8e11';

@@ -1,9 +1,8 @@
 import { SignInError } from '../../basics/errors.ts';
 import { ConcurrencyLimit } from '../../basics/limits/concurrency-limit.ts';
 import type { PortalSessions, SessionOrigin } from '../portal/portal-session.ts';
-import type { OidcProvider } from './oidc-provider.ts';
+import type { OidcProvider, ProviderIdentity } from './oidc-provider.ts';
 import { beginSignIn, type PendingSignIns } from './pending-sign-in.ts';
-import type { ProviderIdentity } from './provider-identity.ts';
 
 export interface SignInParts {
   readonly provider: OidcProvider;

@@ -1,7 +1,7 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { AuthError } from '../../basics/errors.ts';
 import type { Administrator } from '../api-key.ts';
-import { actorOfIdentity, type ProviderIdentity, userOfIdentity } from '../oidc/provider-identity.ts';
+import { actorOfIdentity, type ProviderIdentity, userOfIdentity } from '../oidc/oidc-provider.ts';
 import { INSTALLATION_OWNER, type PortalUser, type PortalUsers, scopesOfUser } from './portal-user.ts';
 
 /**

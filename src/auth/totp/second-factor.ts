@@ -1,7 +1,7 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import QRCode from 'qrcode';
+import { openBytes, sealBytes } from '../../card/card-vault.ts';
 import type { KeyRing } from '../../card/key-ring.ts';
-import { openBytes, sealBytes } from '../../card/seal-bytes.ts';
 
 /**
  * One-time codes by time (RFC 6238) with the parameters that all authenticator apps support: HMAC-SHA-1, six digits,

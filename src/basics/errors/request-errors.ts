@@ -1,5 +1,4 @@
-import { CARD_ERRORS } from './card-errors.ts';
-import type { TlvErrorCode } from './codec-errors.ts';
+import { CARD_ERRORS, type TlvErrorCode } from './codec-errors.ts';
 import { TapwireError } from './tapwire-error.ts';
 
 /**

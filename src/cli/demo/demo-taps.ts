@@ -7,7 +7,7 @@ import type { Problem } from '#schemas/problem';
 import type { Webhook } from '#schemas/webhook';
 import { authorizationOf, Phone, type PhoneResponse } from '../../tools/phone/phone.ts';
 import type { Profile } from '../../tools/phone/profile.ts';
-import { verifyWebhook } from '../../webhooks/verify-webhook.ts';
+import { verifyWebhook } from '../../webhooks/webhook-signature.ts';
 import { bad, good, wrapTo } from '../output.ts';
 import { demoTypeOf, SHORT_DEADLINE_TERMINAL } from './demo-installation.ts';
 import type { DemoType } from './demo-keys.ts';

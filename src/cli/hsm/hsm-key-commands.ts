@@ -23,7 +23,7 @@ import {
   type RegisteredKey,
   registerKey,
 } from '../../store/switches/hsm-keys.ts';
-import type { HsmDeviceState } from '../../switching/hsm/device-state.ts';
+import type { HsmDeviceState } from '../../switching/hsm/hsm-calls.ts';
 import { hsmFindings } from '../../tools/doctor/key-findings.ts';
 import { actor, onDatabase } from '../administration.ts';
 import { type Columns, flag, onlyOne, printList, text } from '../output.ts';

@@ -1,4 +1,4 @@
-import { CardError } from '../../basics/errors/card-errors.ts';
+import { CardError } from '../../basics/errors/codec-errors.ts';
 import { isDigits } from '../bytes/digits.ts';
 import { toHex } from '../bytes/hex.ts';
 import type { TlvValues } from './tlv-values.ts';

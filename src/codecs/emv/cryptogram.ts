@@ -1,4 +1,4 @@
-import { CardError } from '../../basics/errors/card-errors.ts';
+import { CardError } from '../../basics/errors/codec-errors.ts';
 import type { TlvValues } from './tlv-values.ts';
 
 const CRYPTOGRAM_INFORMATION = 0x9f27;

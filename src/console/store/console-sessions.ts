@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
+import { actorOfIdentity, type ProviderIdentity } from '../../auth/oidc/oidc-provider.ts';
 import { SIGN_IN_SECONDS } from '../../auth/oidc/pending-sign-in.ts';
-import { actorOfIdentity, type ProviderIdentity } from '../../auth/oidc/provider-identity.ts';
 import { SESSION_SECONDS, type SessionStore, type StoredSession } from '../../auth/portal/portal-session.ts';
 import { type Database, mapConnectionLoss } from '../../store/postgres/open-database.ts';
 import { inAdminCommit, recordChange } from '../../store/settings/admin-commit.ts';

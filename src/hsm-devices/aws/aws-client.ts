@@ -4,7 +4,7 @@ import type { SignatureV4 } from '@smithy/signature-v4';
 import { z } from 'zod';
 import { AwsError, HsmUnavailable } from '../../basics/errors.ts';
 import { RoundTrips } from '../../switching/connection/pool-stats.ts';
-import type { HsmDeviceState, HsmDeviceStatus } from '../../switching/hsm/device-state.ts';
+import type { HsmDeviceState, HsmDeviceStatus } from '../../switching/hsm/hsm-calls.ts';
 
 /** An operation of the service, as its API model names it. */
 export type AwsOperation =

@@ -1,13 +1,81 @@
 import { CryptoError, type CryptoErrorCode, HsmDeviceError, HsmUnavailable } from '../../basics/errors.ts';
 import { toHex } from '../../codecs/bytes/hex.ts';
 import type { KeyAlgorithm } from '../../codecs/crypto/block-key.ts';
-import type { CryptogramSource, ImportKeyRequest, KeyBlockSource } from '../../codecs/crypto/hsm.ts';
+import type {
+  CryptogramSource,
+  ImportKeyRequest,
+  KeyBlockSource,
+  KeyDescription,
+  KeyUsage,
+} from '../../codecs/crypto/hsm.ts';
 import { readPermission } from '../../codecs/crypto/key-policy.ts';
 import { parseTr31Header } from '../../codecs/crypto/tr31.ts';
-import { type ImportKey, importKey, type KeyBlockAttributes, type KeyResponse } from './commands/move-key.ts';
 import type { Lmk, SendCommand } from './host-command.ts';
-import { isKeyUnderLmk, KEY_TYPES, keyLengthBytes, lmkScheme } from './key-field.ts';
-import type { LmkKey } from './lmk-key-store.ts';
+import { isKeyUnderLmk, KEY_TYPES, type KeyType, keyLengthBytes, lmkScheme } from './key-field.ts';
+import { type ImportKey, importKey, type KeyBlockAttributes, type KeyResponse } from './payshield-commands.ts';
+
+/** The keys of the file and those of key exchanges, which are in memory. */
+const MAX_KEYS = 10_000;
+
+/** A key as the devices can use it. It is of no use without their local master key. */
+export interface LmkKey extends KeyDescription {
+  readonly type: KeyType;
+  readonly algorithm: KeyAlgorithm;
+  /** The key under the LMK, with its scheme. */
+  readonly key: string;
+}
+
+/** Keys under the local master key, by id. Each is released only for its use. */
+export class LmkKeyStore {
+  readonly #keys = new Map<string, LmkKey>();
+  /** Ids of the keys of the file. */
+  readonly #filed = new Set<string>();
+
+  /**
+   * Takes the keys of the file: adds new ones, and removes those that the file no longer has. A key does not change under
+   * its id. Keys of key exchanges stay.
+   *
+   * @throws {CryptoError} KEY_EXISTS, TOO_MANY_KEYS
+   */
+  replaceFiled(keys: readonly LmkKey[]): void {
+    const wanted = new Set(keys.map(({ keyId }) => keyId));
+    for (const keyId of this.#filed) {
+      if (wanted.has(keyId)) continue;
+      this.delete(keyId);
+      this.#filed.delete(keyId);
+    }
+    for (const key of keys) {
+      if (this.#filed.has(key.keyId)) continue;
+      this.add(key);
+      this.#filed.add(key.keyId);
+    }
+  }
+
+  /** @throws {CryptoError} KEY_EXISTS, TOO_MANY_KEYS */
+  add(key: LmkKey): void {
+    if (this.#keys.has(key.keyId)) throw new CryptoError('KEY_EXISTS');
+    if (this.#keys.size >= MAX_KEYS) throw new CryptoError('TOO_MANY_KEYS');
+    this.#keys.set(key.keyId, key);
+  }
+
+  delete(keyId: string): void {
+    this.#keys.delete(keyId);
+  }
+
+  /** @throws {CryptoError} KEY_UNKNOWN */
+  find(keyId: string): LmkKey {
+    const key = this.#keys.get(keyId);
+    if (key === undefined) throw new CryptoError('KEY_UNKNOWN');
+    return key;
+  }
+
+  /** @throws {CryptoError} KEY_UNKNOWN, KEY_USAGE */
+  use(keyId: string, usage: KeyUsage): LmkKey {
+    const key = this.find(keyId);
+    if (key.usage !== usage) throw new CryptoError('KEY_USAGE');
+    return key;
+  }
+}
 
 /** Error codes of A7 that blame the key that was received. */
 const IMPORT_FAULTS: Readonly<Record<string, CryptoErrorCode>> = {

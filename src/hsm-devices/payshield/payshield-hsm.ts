@@ -12,15 +12,21 @@ import type {
 } from '../../codecs/crypto/hsm.ts';
 import { userNamedBy } from '../../codecs/crypto/key-policy.ts';
 import { isSameMac, MAC_BYTES_LEAST, type MacMethod } from '../../codecs/crypto/mac.ts';
-import type { HsmDeviceState, HsmDevices } from '../../switching/hsm/device-state.ts';
-import { generateMac, MAX_MAC_MESSAGE_BYTES, type MacFields, verifyMac } from './commands/mac.ts';
-import { keyCheckValue } from './commands/move-key.ts';
-import { PIN_FORMAT_CODES, translateDukptPin, translateZonePin } from './commands/translate-pin.ts';
+import type { HsmDeviceState, HsmDevices } from '../../switching/hsm/hsm-calls.ts';
 import type { DeviceGroup } from './device/device-group.ts';
 import { blameOf, type HostCommand, type Lmk, type SendCommand } from './host-command.ts';
-import { importLmkKey } from './import-lmk-key.ts';
+import { importLmkKey, type LmkKey, type LmkKeyStore } from './import-lmk-key.ts';
 import { isKeyUnderLmk } from './key-field.ts';
-import type { LmkKey, LmkKeyStore } from './lmk-key-store.ts';
+import {
+  generateMac,
+  keyCheckValue,
+  MAX_MAC_MESSAGE_BYTES,
+  type MacFields,
+  PIN_FORMAT_CODES,
+  translateDukptPin,
+  translateZonePin,
+  verifyMac,
+} from './payshield-commands.ts';
 
 const ACCOUNT_DIGITS = 12;
 /** ISO/IEC 7812-1:2017 4.1. */

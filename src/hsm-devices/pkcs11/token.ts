@@ -2,7 +2,7 @@ import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from '
 import { HsmUnavailable, TokenError } from '../../basics/errors.ts';
 import { MODULE_EXTENSION } from '../../basics/module-extension.ts';
 import { RoundTrips } from '../../switching/connection/pool-stats.ts';
-import type { HsmDeviceState, HsmDeviceStatus, HsmDevices } from '../../switching/hsm/device-state.ts';
+import type { HsmDeviceState, HsmDeviceStatus, HsmDevices } from '../../switching/hsm/hsm-calls.ts';
 import { isRefusalOfPin, type TokenOperation, type TokenRequest, type TokenResponse } from './token-operation.ts';
 
 /** A token on the network needs milliseconds. */

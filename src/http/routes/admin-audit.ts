@@ -3,9 +3,8 @@ import { changePage, type RecordedChange, recordedChange } from '#schemas/admin-
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { type ChangePage, listAdminEvents } from '../../store/settings/admin-events.ts';
-import { withNextPage } from '../next-page.ts';
 import { responseList, type Server } from '../server.ts';
-import { withZod } from '../with-zod.ts';
+import { withNextPage, withZod } from '../with-zod.ts';
 import { adminFacts, identifyAdministrator, identifyOperator } from './admin-settings.ts';
 
 const scope = 'audit:read';

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ADMIN_OPERATIONS, SETTINGS } from '#schemas/admin-operations';
 import { type Administrator, type ApiKeyMode, checkGrant } from '../../auth/api-key.ts';
 import { type Authenticator, MERCHANT_TOKEN_SCOPES } from '../../auth/authenticator.ts';
-import type { LoginDomain } from '../../auth/portal/login-domains.ts';
+import type { LoginDomain } from '../../auth/portal/log-in.ts';
 import { scopesOfUser } from '../../auth/portal/portal-user.ts';
 import { AuthError, NotFound } from '../../basics/errors.ts';
 import type { Database } from '../../store/postgres/open-database.ts';

@@ -9,10 +9,9 @@ import type { OnLeftBehind, Page } from '../../store/settings/acquirer-settings.
 import { type Change, INSTALLATION, type Reach } from '../../store/settings/admin-commit.ts';
 import type { Removal } from '../../store/settings/settings-table.ts';
 import type { RouteGuards } from '../idempotency.ts';
-import { withNextPage } from '../next-page.ts';
 import type { Credential, RouteFacts } from '../route-table.ts';
 import { responseSchema, type Server } from '../server.ts';
-import { withZod } from '../with-zod.ts';
+import { withNextPage, withZod } from '../with-zod.ts';
 
 type Id = number | string;
 

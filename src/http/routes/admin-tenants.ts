@@ -13,9 +13,8 @@ import {
   TERMINAL_SETTINGS,
 } from '../../store/settings/tenant-settings.ts';
 import type { RouteGuards } from '../idempotency.ts';
-import { withNextPage } from '../next-page.ts';
 import { responseList, responseSchema, type Server } from '../server.ts';
-import { withZod } from '../with-zod.ts';
+import { withNextPage, withZod } from '../with-zod.ts';
 import {
   adminFacts,
   identifyAdministrator,

@@ -1,18 +1,46 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { integratorPath } from '#schemas/admin';
 import { callback, callbackRegistration, callbackSecret, secretRotation } from '#schemas/webhook';
-import type { CallbackRegistry } from '../../webhooks/callback-registry.ts';
-import { callbackOf, callbackSecretOf, overlapOf, refuseUrl } from '../callbacks-view.ts';
+import { invalidValue, NotFound } from '../../basics/errors.ts';
+import type { Change } from '../../store/settings/admin-commit.ts';
+import type { CallbackRegistry, IssuedSecret } from '../../webhooks/callback-registry.ts';
+import type { RegisteredCallback, SecretOverlap } from '../../webhooks/ports.ts';
 import type { RouteGuards } from '../idempotency.ts';
 import { responseSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
+import { adminFacts, identifyAdministrator } from './admin-settings.ts';
+
+/** A callback as the API shows it (4.10). */
+function callbackOf(registered: RegisteredCallback | undefined): z.output<typeof callback> {
+  if (!registered) return { callbackUrl: null };
+  const { url, disabledAtMs } = registered;
+  return { callbackUrl: url, ...(disabledAtMs !== null && { disabledAt: new Date(disabledAtMs).toISOString() }) };
+}
+
+function overlapOf({ overlapHours, isCompromised }: z.output<typeof secretRotation>): SecretOverlap {
+  return { overlapSeconds: overlapHours * 3_600, isCompromised };
+}
+
+/** @throws NotFound if no callback is registered whose secret could sign */
+function callbackSecretOf(issued: IssuedSecret | undefined): z.output<typeof callbackSecret> {
+  if (!issued) throw new NotFound();
+  const { secret, previousEndsAtMs } = issued;
+  const previousValidUntil = previousEndsAtMs === null ? null : new Date(previousEndsAtMs).toISOString();
+  return { secret: secret.reveal(), previousValidUntil };
+}
+
+/** @param fault reason for the refusal; if undefined, nothing is thrown */
+function refuseUrl(fault: string | undefined): void {
+  if (fault) throw invalidValue('callbackUrl', fault);
+}
 
 /** Key and token together (4.9, 4.10), both of the same integrator. */
 const BOTH = { scope: 'webhooks:manage', needsBearer: true } as const;
 /** Every route here requires a key and a token of the integrator. */
 const OWN = { takes: ['integratorKey', 'merchantToken'], scope: BOTH.scope, takesBoth: true, under: 'app' } as const;
 /** Integrators register callbacks for taps of the SDK. The operator sets those for links and intents. */
-const SERVES = 'taps';
+const TAPS = 'taps';
 
 /** 4.9 and 4.10, and the secret that signs webhooks (extension). */
 export function registerCallbackRoutes(
@@ -41,7 +69,7 @@ export function registerCallbackRoutes(
     onRequest: identify,
     handler: async (request) => {
       const owner = request.integrator!;
-      refuseUrl(await callbacks.register(owner, SERVES, request.body.callbackUrl));
+      refuseUrl(await callbacks.register(owner, TAPS, request.body.callbackUrl));
       return {};
     },
   });
@@ -59,7 +87,7 @@ export function registerCallbackRoutes(
     },
     schema: { response: { 200: responseSchema(callback) } },
     onRequest: identify,
-    handler: async (request) => callbackOf(await callbacks.find(request.integrator!, SERVES)),
+    handler: async (request) => callbackOf(await callbacks.find(request.integrator!, TAPS)),
   });
 
   withZod(server).route({
@@ -82,7 +110,95 @@ export function registerCallbackRoutes(
     handler: async (request, reply) => {
       const owner = request.integrator!;
       reply.header('cache-control', 'no-store');
-      return callbackSecretOf(await callbacks.issueSecret(owner, SERVES, overlapOf(request.body)));
+      return callbackSecretOf(await callbacks.issueSecret(owner, TAPS, overlapOf(request.body)));
+    },
+  });
+}
+
+/**
+ * Integrators register their own callbacks for taps of the SDK (4.9). These callbacks are for links and intents, and
+ * the operator sets them.
+ */
+const LINKS = 'links';
+const SCOPE = 'webhooks:manage';
+const ADDRESS = '/acquirers/:acquirerId/integrators/:id/callbacks/links';
+
+/** Callbacks that inform integrators about links and intents (interface 4.10). */
+export function registerAdminCallbackRoutes(
+  server: Server,
+  { authenticator, idempotent }: RouteGuards,
+  callbacksOf: (actor: string) => CallbackRegistry,
+): void {
+  const onRequest = identifyAdministrator(authenticator, SCOPE);
+  const facts = (summary: string, description: string, name?: string) =>
+    adminFacts(summary, { scope: SCOPE }, { description, ...(name !== undefined && { name }) });
+  const ofIntegrator = ({ acquirerId, actor }: Change, integratorId: number) => ({
+    callbacks: callbacksOf(actor),
+    owner: { acquirerId, integratorId },
+  });
+
+  withZod(server).route({
+    method: 'GET',
+    url: ADDRESS,
+    config: facts(
+      'Get the callback URL of links',
+      'Returns the URL that receives the outcomes of link and intent payments of the integrator.',
+    ),
+    schema: { params: integratorPath, response: { 200: responseSchema(callback) } },
+    onRequest,
+    handler: async (request) => {
+      const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
+      return callbackOf(await callbacks.find(owner, LINKS));
+    },
+  });
+
+  withZod(server).route({
+    method: 'PUT',
+    url: ADDRESS,
+    config: facts(
+      'Set the callback URL of links',
+      'Sets the URL that receives the outcomes of link and intent payments of the integrator. Enables deliveries again if the receiver stopped them with 410.',
+    ),
+    schema: { params: integratorPath, body: callbackRegistration, response: { 200: responseSchema(z.object({})) } },
+    onRequest,
+    handler: async (request) => {
+      const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
+      refuseUrl(await callbacks.register(owner, LINKS, request.body.callbackUrl));
+      return {};
+    },
+  });
+
+  withZod(server).route({
+    method: 'DELETE',
+    url: ADDRESS,
+    config: facts(
+      'Remove the callback URL of links',
+      'Removes the URL. The gateway then sends no webhooks for link and intent payments of the integrator.',
+    ),
+    schema: { params: integratorPath, response: { 204: responseSchema(z.null()) } },
+    onRequest,
+    handler: async (request, reply) => {
+      const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
+      if (!(await callbacks.disable(owner, LINKS))) throw new NotFound();
+      return reply.code(204).send(null);
+    },
+  });
+
+  withZod(server).route({
+    method: 'POST',
+    url: `${ADDRESS}/secret`,
+    config: facts(
+      'Create a webhook secret for links',
+      'Creates a new signing secret and returns it once. The previous secret also signs for `overlapHours`. Refused with 409 while the secret before the current one still signs, unless `isCompromised` ends all earlier secrets.',
+      'makeSecretForWebhooksOfLinks',
+    ),
+    schema: { params: integratorPath, body: secretRotation, response: { 200: responseSchema(callbackSecret) } },
+    onRequest,
+    ...idempotent,
+    handler: async (request, reply) => {
+      const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
+      reply.header('cache-control', 'no-store');
+      return callbackSecretOf(await callbacks.issueSecret(owner, LINKS, overlapOf(request.body)));
     },
   });
 }

@@ -13,10 +13,9 @@ import type { DeviceRegistry } from '../../push/device-registry.ts';
 import type { DeviceUser } from '../../push/ports.ts';
 import type { PushPayments } from '../../push/push-payments.ts';
 import { type RouteGuards, requestHash } from '../idempotency.ts';
-import { withNextPage } from '../next-page.ts';
 import type { RouteFacts } from '../route-table.ts';
 import { responseList, responseSchema, type Server } from '../server.ts';
-import { withZod } from '../with-zod.ts';
+import { withNextPage, withZod } from '../with-zod.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

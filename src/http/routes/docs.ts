@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { FastifyRequest } from 'fastify';
+import { ENUMS, enums } from '#schemas/enums';
 import { NotFound } from '../../basics/errors.ts';
 import { errorsPage, operationPage, overviewPage, schemaPage } from '../docs/pages.ts';
 import { postmanCollection } from '../docs/postman-collection.ts';
@@ -8,7 +9,7 @@ import { searchIndex } from '../docs/search-index.ts';
 import type { ApiDocument } from '../openapi/document.ts';
 import { type LiveExamples, withLiveExamples } from '../openapi/live-examples.ts';
 import type { RouteFacts } from '../route-table.ts';
-import type { Server } from '../server.ts';
+import { responseSchema, type Server } from '../server.ts';
 import { pageHeaders, type ServedFile, sendFile, servedFile, withoutTypes } from '../static-files.ts';
 
 export interface DocsRoutesOptions {
@@ -148,4 +149,50 @@ export function registerDocsRoutes(server: Server, { document, examples }: DocsR
       sendFile(request, reply, file),
     );
   }
+}
+
+/** `/openapi.json`: the description of every route of this server (OpenAPI 3.1). */
+export function registerOpenApiRoute(server: Server, document: () => ApiDocument): void {
+  let file: ServedFile | undefined;
+  server.route({
+    method: 'GET',
+    url: '/openapi.json',
+    config: {
+      facts: {
+        summary: 'Get the API description',
+        description: 'Returns this document (OpenAPI 3.1).',
+        section: 'extension',
+        takes: [],
+        hasEntityTag: true,
+      },
+    },
+    handler: async (request, reply) => {
+      file ??= servedFile(JSON.stringify(document()), 'application/json; charset=utf-8');
+      return sendFile(request, reply, file);
+    },
+  });
+}
+
+/** The values change only with a release. */
+const CACHE = 'public, max-age=3600';
+
+/** Every status, disposition, type, state and code with its meaning (extension). */
+export function registerEnumsRoute(server: Server): void {
+  server.route({
+    method: 'GET',
+    url: '/enums',
+    config: {
+      facts: {
+        summary: 'List enums',
+        description: 'Lists every status, disposition, type, state and code with its meaning.',
+        section: 'extension',
+        takes: [],
+      },
+    },
+    schema: { response: { 200: responseSchema(enums) } },
+    handler: async (_request, reply) => {
+      reply.header('cache-control', CACHE);
+      return ENUMS;
+    },
+  });
 }

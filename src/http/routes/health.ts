@@ -1,12 +1,12 @@
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { health, liveness, readiness } from '#schemas/health';
 import { AuthError, NotFound } from '../../basics/errors.ts';
 import type { Readiness } from '../../observe/health.ts';
-import { isMetricsToken } from '../metrics-token.ts';
 import type { RouteFacts } from '../route-table.ts';
 import { responseSchema, type Server } from '../server.ts';
 
-export interface HealthRoutesOptions {
+interface HealthRoutesOptions {
   readonly checks: {
     readiness(): Promise<Readiness>;
     switchStats(): Readonly<Record<string, unknown>> | Promise<Readonly<Record<string, unknown>>>;
@@ -68,7 +68,7 @@ function open(name: string, summary: string, description: string): { facts: Rout
   return { facts: { name, summary, section: 'extension', takes: [], description } };
 }
 
-export interface MetricsRouteOptions {
+interface MetricsRouteOptions {
   readonly metrics: { text(): Promise<string> };
   /** The scraper sends it as Bearer. */
   readonly token: string | undefined;
@@ -100,4 +100,14 @@ export function registerMetricsRoute(server: Server, { metrics, token, isOpen }:
     },
     handler: async (_request, reply) => reply.type(CONTENT_TYPE).send(await metrics.text()),
   });
+}
+
+const BEARER = 'Bearer ';
+
+/**
+ * Whether a header contains METRICS_TOKEN. Hashes are compared, so that timing reveals neither content nor length.
+ */
+function isMetricsToken(header: string | undefined, token: string): boolean {
+  const given = header?.startsWith(BEARER) ? header.slice(BEARER.length) : '';
+  return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', token, 'buffer'));
 }

@@ -12,10 +12,9 @@ import { checkReader, type ReaderRules } from '../../payments/settings/check-set
 import { readNewProfile, readProfileChange } from '../../payments/settings/read-profile.ts';
 import type { TerminalProfileSettings } from '../../store/settings/terminal-profile-settings.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
-import { withNextPage } from '../next-page.ts';
 import type { RouteFacts } from '../route-table.ts';
 import { responseList, responseSchema, type Server } from '../server.ts';
-import { withZod } from '../with-zod.ts';
+import { withNextPage, withZod } from '../with-zod.ts';
 import { identifyAdministrator, locationOf } from './admin-settings.ts';
 
 export interface TerminalProfileRoutesOptions {

@@ -1,5 +1,8 @@
+import { cardDataKeySet } from '#schemas/card-data';
+import { type TokenKeySet, tokenKeySet } from '#schemas/key-set';
 import { login, loginResponse, MAX_LOGIN_BYTES } from '#schemas/login';
 import {
+  ownAcquirer,
   type ProximityTokenResponse,
   proximityTokenResponse,
   TOKEN_CHECKS,
@@ -11,8 +14,9 @@ import type { Authenticator } from '../../auth/authenticator.ts';
 import type { MerchantPrincipal, MerchantTokenVerifier } from '../../auth/issuers/verify-merchant-token.ts';
 import type { LogIn } from '../../auth/portal/log-in.ts';
 import type { CheckToken } from '../../auth/tokens/check-token.ts';
-import type { ProximityToken } from '../../auth/tokens/proximity-token.ts';
+import type { ProximityToken } from '../../auth/tokens/login-tokens.ts';
 import { bearerToken } from '../../auth/tokens/read-token.ts';
+import type { KeyRing, TokenSigningKey } from '../../card/key-ring.ts';
 import { admitUser } from '../../payments/decisions/admit.ts';
 import type { Directory } from '../../payments/ports/directory-ports.ts';
 import { responseSchema, type Server } from '../server.ts';
@@ -45,7 +49,7 @@ export function registerLoginRoute(server: Server, authenticator: Authenticator,
   });
 }
 
-export interface ProximityTokenRouteOptions {
+interface ProximityTokenRouteOptions {
   readonly directory: Pick<Directory, 'merchant' | 'user'>;
   readonly tokens: MerchantTokenVerifier;
   readonly issue: (principal: MerchantPrincipal) => Promise<ProximityToken>;
@@ -134,4 +138,82 @@ export function registerTokensCheckRoute(server: Server, authenticator: Authenti
       return { valid: false, check: name, detail: `${TOKEN_CHECKS[name]}${shared}` };
     },
   });
+}
+
+/** 4.16: returns the caller's acquirer. */
+export function registerAcquirerIdRoute(server: Server, authenticator: Authenticator): void {
+  withZod(server).route({
+    method: 'GET',
+    url: '/acquirers/me',
+    schema: { response: { 200: responseSchema(ownAcquirer) } },
+    config: {
+      facts: {
+        summary: 'Get your own acquirer id',
+        name: 'getOwnAcquirer',
+        section: '4.16',
+        takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'],
+        description: 'Returns the id of the acquirer that the credential belongs to. Requires no particular scope.',
+      },
+    },
+    onRequest: async (request) => {
+      request.owner = await authenticator.holder(request.headers);
+    },
+    handler: async (request) => ({ id: request.owner!.acquirerId }),
+  });
+}
+
+/** Old and new key overlap by weeks, so readers may keep the response for an hour. */
+const CARD_DATA_CACHE = 'public, max-age=3600';
+/** A new key signs at once. A verifier that meets an unknown kid fetches the keys again. */
+const TOKEN_CACHE = 'public, max-age=300';
+
+/** Public keys (extensions): keys for which readers seal card data, and keys that verify the gateway's tokens. */
+export function registerWellKnownRoutes(
+  server: Server,
+  keys: Pick<KeyRing, 'publicCardDataKeys' | 'tokenSigning'>,
+): void {
+  server.get(
+    '/.well-known/card-data-keys.json',
+    {
+      config: {
+        facts: {
+          summary: 'Get the card data keys',
+          section: 'extension',
+          takes: [],
+          description:
+            'Lists the public keys for the encryption of card data, newest first. During a key rotation, the list contains both keys.',
+        },
+      },
+      schema: { response: { 200: responseSchema(cardDataKeySet) } },
+    },
+    async (_request, reply) => {
+      reply.header('cache-control', CARD_DATA_CACHE);
+      return keys.publicCardDataKeys(Date.now());
+    },
+  );
+  server.get(
+    '/.well-known/jwks.json',
+    {
+      config: {
+        facts: {
+          summary: 'Get the token keys',
+          section: 'extension',
+          takes: [],
+          description: 'Lists the public keys that verify the tokens of the gateway, newest first (RFC 7517).',
+          mediaType: 'application/jwk-set+json',
+        },
+      },
+      schema: { response: { 200: responseSchema(tokenKeySet) } },
+    },
+    async (_request, reply) => {
+      reply.header('cache-control', TOKEN_CACHE).type('application/jwk-set+json');
+      return { keys: keys.tokenSigning.map(publicJwk) };
+    },
+  );
+}
+
+/** The coordinates of a P-256 key only. */
+function publicJwk({ kid, publicKey }: TokenSigningKey): TokenKeySet['keys'][number] {
+  const { x, y } = publicKey.export({ format: 'jwk' }) as { readonly x: string; readonly y: string };
+  return { kty: 'EC', crv: 'P-256', x, y, kid, use: 'sig', alg: 'ES256' };
 }

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import { referenceCheck, referenceVerdict } from '#schemas/tokens';
 import {
   type TransactionView,
   transaction,
@@ -8,15 +9,14 @@ import {
   transactionQuery,
 } from '#schemas/transaction';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { Forbidden, NotFound } from '../../basics/errors.ts';
+import { Forbidden, invalidValue, NotFound } from '../../basics/errors.ts';
 import { Disposition } from '../../payments/model/disposition.ts';
 import type { Directory } from '../../payments/ports/directory-ports.ts';
 import type { Tenant, TransactionFilter, TransactionReader } from '../../payments/ports/store-ports.ts';
 import type { CardVault } from '../../payments/ports/switch-ports.ts';
-import { withNextPage } from '../next-page.ts';
 import { responseList, responseSchema, type Server } from '../server.ts';
 import { transactionView } from '../transaction-view.ts';
-import { withZod } from '../with-zod.ts';
+import { withNextPage, withZod } from '../with-zod.ts';
 
 const READERS = ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'] as const;
 
@@ -145,4 +145,54 @@ function isWithin<Id>(owned: Id | undefined, asked: Id): boolean {
 function filterOf(query: z.output<typeof transactionQuery>): TransactionFilter {
   const { integrator: _integrator, merchant: _merchant, transactionDisposition, ...rest } = query;
   return { ...rest, disposition: transactionDisposition && Disposition[transactionDisposition] };
+}
+
+/** Whether a merchantReference is available, for clients that do not track their own references (extension). */
+export function registerReferencesCheckRoute(
+  server: Server,
+  authenticator: Authenticator,
+  directory: Pick<Directory, 'merchant'>,
+  isFree: (acquirerId: number, merchantId: string, reference: string) => Promise<boolean>,
+): void {
+  withZod(server).route({
+    method: 'POST',
+    url: '/transactions/references/check',
+    schema: { body: referenceCheck, response: { 200: responseSchema(referenceVerdict) } },
+    config: {
+      facts: {
+        summary: 'Check whether a reference is available',
+        name: 'checkReference',
+        section: 'extension',
+        takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'],
+        scope: 'transactions:read',
+        description:
+          'Reports whether a merchantReference is available. A reference is unavailable while a transaction or an unexpired link or intent uses it. The check reserves nothing.',
+      },
+    },
+    onRequest: async (request) => {
+      request.owner = await authenticator.owner(request.headers, 'transactions:read');
+    },
+    handler: async (request) => {
+      const { merchantReference, merchantId } = request.body;
+      const owner = request.owner!;
+      return { free: await isFree(owner.acquirerId, merchantOf(owner, merchantId, directory), merchantReference) };
+    },
+  });
+}
+
+/**
+ * The credential's own merchant, or a merchant of its own that is named. Any other merchant is refused, whether it
+ * exists or not.
+ */
+function merchantOf(owner: Tenant, named: string | undefined, directory: Pick<Directory, 'merchant'>): string {
+  const merchantId = named ?? owner.merchantId;
+  if (merchantId === undefined)
+    throw invalidValue('merchantId', 'is required because the credential covers several merchants');
+  const merchant = directory.merchant(owner.acquirerId, merchantId);
+  const isOwn =
+    (owner.merchantId ?? merchantId) === merchantId &&
+    merchant !== undefined &&
+    (owner.integratorId ?? merchant.integratorId) === merchant.integratorId;
+  if (!isOwn) throw new Forbidden('FORBIDDEN');
+  return merchantId;
 }

@@ -3,10 +3,9 @@ import { eventId, eventQuery, replayed, replayRange, webhookAttempt, webhookEven
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { NotFound, RequestRejected } from '../../basics/errors.ts';
 import type { EventReader, EventReplayer } from '../../webhooks/ports.ts';
-import { withNextPage } from '../next-page.ts';
 import type { RouteFacts } from '../route-table.ts';
 import { responseList, responseSchema, type Server } from '../server.ts';
-import { withZod } from '../with-zod.ts';
+import { withNextPage, withZod } from '../with-zod.ts';
 
 /** An event contains data of its transaction, so it needs the same scope. */
 const READ = { scope: 'transactions:read', needsBearer: false } as const;

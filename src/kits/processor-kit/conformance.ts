@@ -4,12 +4,10 @@ import { CheckFailure, type ConformanceResult } from '../plug-ins/check-failure.
 import { authorizationChecks, completionChecks } from './conformance/authorization-checks.ts';
 import type { Check } from './conformance/check.ts';
 import { framingChecks, hostileChecks } from './conformance/hostile-checks.ts';
-import { keyChangeChecks } from './conformance/key-change-checks.ts';
-import { maskChecks } from './conformance/mask-checks.ts';
+import { identityChecks, maskChecks, ruleChecks } from './conformance/mask-checks.ts';
 import { reversalChecks } from './conformance/reversal-checks.ts';
-import { identityChecks, ruleChecks } from './conformance/rule-checks.ts';
 import { sampleChecks, textOfCodecError } from './conformance/sample-checks.ts';
-import { sessionChecks } from './conformance/session-checks.ts';
+import { keyChangeChecks, sessionChecks } from './conformance/session-checks.ts';
 import type { Processor, SwitchConfig } from './processor.ts';
 
 const GROUPS: readonly (readonly [group: string, checks: readonly Check[]])[] = [

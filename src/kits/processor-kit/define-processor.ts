@@ -2,7 +2,7 @@ import { RESPONSE_CODES } from '../../../schemas/response-codes.ts';
 import { PlugInError } from '../../basics/errors.ts';
 import { framingFault } from '../../codecs/iso8583/network/framing.ts';
 import { isPartialApproval } from './classify-outcome.ts';
-import { type IsoMessage, isResponseTo } from './iso-message.ts';
+import { type IsoMessage, isResponseTo } from './iso-fields.ts';
 import { kitFault } from './kit-version.ts';
 import { macFault } from './mac-rule.ts';
 import { isTrusted, macVerdictOf } from './mac-verdict.ts';

@@ -2,7 +2,7 @@ import { RESPONSE_CODES } from '../../../schemas/response-codes.ts';
 import { namesOfMac } from '../../codecs/crypto/mac.ts';
 import { lengthHeaderOf } from '../../codecs/iso8583/network/framing.ts';
 import { TAPPED_AT_MS, testPurchase } from './conformance/check.ts';
-import type { IsoMessage } from './iso-message.ts';
+import type { IsoMessage } from './iso-fields.ts';
 import { macFieldNames } from './mac-rule.ts';
 import type { Processor, Reversal } from './processor.ts';
 import type { ProcessorProfile, ResponseCodes } from './profile.ts';

@@ -16,12 +16,20 @@ export * from '../../codecs/iso8583/fields.ts';
 export { SPACES_LEFT, SPACES_RIGHT, ZEROS_LEFT } from '../../codecs/iso8583/rows.ts';
 export { defineSpec, type MessageOf, type Spec } from '../../codecs/iso8583/spec.ts';
 export {
+  ACTION_CODES_1993,
+  actionCode1993,
   authenticationAsksForPin,
   classifyOutcome,
   classifyReversalResponse,
+  declineCodes,
   type OutcomeContext,
+  PIN_REQUIRED_CODES,
+  pinRequestCode,
+  REVERSAL_CODES,
+  REVERSAL_CODES_1993,
   singleTapData,
   singleTapFlag,
+  UNCERTAIN_CODES,
 } from './classify-outcome.ts';
 export { defineProcessor } from './define-processor.ts';
 export {
@@ -33,14 +41,18 @@ export {
   retrievalReference,
   transmissionDateTime,
 } from './field-values.ts';
+export type { IsoMessage, Mutable } from './iso-fields.ts';
 export {
+  isResponse,
+  isResponseTo,
+  keepFields,
+  messageClass,
   PRIMARY_FIELDS_1987,
   PRIMARY_FIELDS_1993,
+  responseMti,
   SECONDARY_FIELDS_1987,
   SECONDARY_FIELDS_1993,
 } from './iso-fields.ts';
-export type { IsoMessage, Mutable } from './iso-message.ts';
-export { isResponse, isResponseTo, keepFields, messageClass, responseMti } from './iso-message.ts';
 export { keyExchangeFaults } from './key-change.ts';
 export { PROCESSOR_KIT } from './kit-version.ts';
 export type { MacField, MacKeySet, MacKeys, MacRule, MacValue, NumberedMacKey, WireValues } from './mac-rule.ts';
@@ -50,16 +62,6 @@ export { configuredMacKeys, macMethodOf, messageCodec } from './message-codec.ts
 export type * from './processor.ts';
 export { meaningOf, networkKindOf, REVERSAL_SCHEDULE } from './profile.ts';
 export { brokenRules, isMoment, moment, notZero, presence, type RequestRule, ruleTable } from './request-rules.ts';
-export {
-  ACTION_CODES_1993,
-  actionCode1993,
-  declineCodes,
-  PIN_REQUIRED_CODES,
-  pinRequestCode,
-  REVERSAL_CODES,
-  REVERSAL_CODES_1993,
-  UNCERTAIN_CODES,
-} from './response-codes.ts';
 export { keyExchangeConfig, switchConfig } from './switch-config.ts';
 export {
   framingOf,

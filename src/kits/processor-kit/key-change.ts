@@ -1,4 +1,4 @@
-import type { IsoMessage } from './iso-message.ts';
+import type { IsoMessage } from './iso-fields.ts';
 import type { MessageStamp } from './purchase.ts';
 import type { SwitchConfig } from './switch-config.ts';
 

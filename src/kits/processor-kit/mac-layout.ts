@@ -1,6 +1,6 @@
 import type { Spec } from '../../codecs/iso8583/spec.ts';
 import { WireValues } from '../../codecs/iso8583/wire-fields.ts';
-import type { IsoMessage } from './iso-message.ts';
+import type { IsoMessage } from './iso-fields.ts';
 import { MacPlace, type MacRule, type MacValue } from './mac-rule.ts';
 import type { MessageCodec } from './processor.ts';
 

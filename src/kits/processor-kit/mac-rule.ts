@@ -1,6 +1,6 @@
 import type { MacFunction, MacMethod } from '../../codecs/crypto/mac.ts';
 import type { Spec } from '../../codecs/iso8583/spec.ts';
-import type { IsoMessage } from './iso-message.ts';
+import type { IsoMessage } from './iso-fields.ts';
 
 /** Prepares the key with that id for MACs, in the simulated switches and checks of this process. */
 export type MacKeys = (keyId: string, method: MacMethod) => MacFunction;

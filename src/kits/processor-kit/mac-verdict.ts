@@ -1,4 +1,4 @@
-import type { IsoMessage } from './iso-message.ts';
+import type { IsoMessage } from './iso-fields.ts';
 
 /**
  * The result of checking the MAC of a received message. `unverifiable`: no key of the gateway can check the MAC, or

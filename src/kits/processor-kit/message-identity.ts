@@ -6,7 +6,7 @@
 import { toHex } from '../../codecs/bytes/hex.ts';
 import { TAPPED_AT_MS, testPurchase } from './conformance/check.ts';
 import { localDateTime, retrievalReference } from './field-values.ts';
-import type { IsoMessage } from './iso-message.ts';
+import type { IsoMessage } from './iso-fields.ts';
 import type { OriginalData, Processor, ProcessorDefinition, SwitchConfig } from './processor.ts';
 import type { ProcessorProfile } from './profile.ts';
 

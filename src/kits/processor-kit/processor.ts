@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Framing } from '../../codecs/iso8583/network/framing.ts';
 import type { Spec } from '../../codecs/iso8583/spec.ts';
-import type { IsoMessage } from './iso-message.ts';
+import type { IsoMessage } from './iso-fields.ts';
 import type { KeyChange } from './key-change.ts';
 import type { MacRule } from './mac-rule.ts';
 import type { NetworkCodes, ProcessorProfile } from './profile.ts';

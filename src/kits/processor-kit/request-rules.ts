@@ -1,5 +1,5 @@
 import type { FieldTable } from '../../codecs/iso8583/rows.ts';
-import type { IsoMessage } from './iso-message.ts';
+import type { IsoMessage } from './iso-fields.ts';
 
 /**
  * What a switch requires of the requests that it receives. The simulated switch responds to a request that breaks a

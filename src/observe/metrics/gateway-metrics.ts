@@ -5,7 +5,7 @@ import { COMMITS, type CommitReport } from '../../store/postgres/group-commit.ts
 import type { Database } from '../../store/postgres/open-database.ts';
 import type { Backlog } from '../backlog.ts';
 import type { Metrics } from './metrics.ts';
-import { registerSnapshot, type Sample } from './snapshot-metric.ts';
+import { registerSnapshot, type Sample } from './switch-metrics.ts';
 
 const JOB_STATES = ['ready', 'active', 'waiting', 'retry', 'dead'] as const;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type MappedRole, readMappedRole } from '../../auth/oidc/provider-identity.ts';
-import { areShared, type LoginDomain, readLoginDomain } from '../../auth/portal/login-domains.ts';
+import { type MappedRole, readMappedRole } from '../../auth/oidc/oidc-provider.ts';
+import { areShared, type LoginDomain, readLoginDomain } from '../../auth/portal/log-in.ts';
 import type { SecretName } from '../../observe/secret-files.ts';
 import { type Grant, readGrant } from '../../switching/switches/access/grants.ts';
 

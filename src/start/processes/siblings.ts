@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
-import type { Readiness } from '../../observe/health.ts';
-import type { MetricValues } from '../../observe/metrics/merge-metrics.ts';
+import type { Health, Readiness } from '../../observe/health.ts';
+import { type MetricValues, metricsOf } from '../../observe/metrics/merge-metrics.ts';
+import type { Metrics } from '../../observe/metrics/metrics.ts';
 
 /** The primary starts each process with its number in this variable. */
 export const NUMBER_VARIABLE = 'TAPWIRE_PROCESS_NUMBER';
@@ -156,3 +157,32 @@ export type FromPrimary =
   | { readonly kind: 'drain' }
   | { readonly kind: 'askMember'; readonly id: number; readonly what: ReportName }
   | { readonly kind: 'groupReport'; readonly id: number; readonly value: GroupReports[ReportName] };
+
+/** What probes and scrapes see: of this process, or of its whole group. */
+export interface Shown {
+  readonly checks: {
+    readiness(): Promise<Readiness>;
+    switchStats(): Promise<Readonly<Record<string, unknown>>>;
+  };
+  readonly metrics: { text(): Promise<string> };
+}
+
+/**
+ * A load balancer and Prometheus know one address, so each response speaks for all processes behind it. If the primary
+ * does not respond, the response speaks for this process alone.
+ */
+export function shownFor(siblings: Siblings | undefined, health: Health, metrics: Metrics): Shown {
+  const own = { readiness: () => health.readiness(), switchStats: async () => health.switchStats() };
+  if (!siblings) return { checks: own, metrics };
+  siblings.report({
+    metrics: () => metricsOf(metrics.registry),
+    health: async () => ({ readiness: await own.readiness(), switches: await own.switchStats() }),
+  });
+  return {
+    checks: {
+      readiness: async () => (await siblings.ask('health'))?.readiness ?? own.readiness(),
+      switchStats: async () => (await siblings.ask('health'))?.switches ?? own.switchStats(),
+    },
+    metrics: { text: async () => (await siblings.ask('metrics')) ?? metrics.text() },
+  };
+}

@@ -10,7 +10,7 @@ import {
   type ScopedIssuer,
 } from '../../auth/issuers/issuer-keys.ts';
 import { type Repetition, repeatEvery } from '../../basics/limits/waits.ts';
-import type { SwitchIdentity } from '../../kits/processor-kit/switch-identity.ts';
+import type { SwitchIdentity } from '../../kits/processor-kit/switch-config.ts';
 import type { WebhookOrigin } from '../../payments/model/decision.ts';
 import type { LostWindow } from '../../payments/model/lost-window.ts';
 import type { SwitchRevision } from '../../payments/model/switch-revision.ts';

@@ -11,8 +11,14 @@ import type {
 import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '#schemas/tokens';
 import { type ApiKeyMode, createApiKey } from '../../auth/api-key.ts';
 import { isPossessionProof, isReservedIssuer, readIssuerPem } from '../../auth/issuers/issuer-keys.ts';
-import { hashPassword, loginNameOf, passwordFault, userSubject } from '../../auth/portal/log-in.ts';
-import { domainFault, type LoginDomain } from '../../auth/portal/login-domains.ts';
+import {
+  domainFault,
+  hashPassword,
+  type LoginDomain,
+  loginNameOf,
+  passwordFault,
+  userSubject,
+} from '../../auth/portal/log-in.ts';
 import { brokenRules, invalidValue, invalidValues, RequestRejected } from '../../basics/errors.ts';
 import { ConcurrencyLimit } from '../../basics/limits/concurrency-limit.ts';
 import type { Secret } from '../../codecs/bytes/secret.ts';

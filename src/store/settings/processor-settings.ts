@@ -7,12 +7,7 @@ import type {
   StoredRoute,
 } from '#schemas/admin-routing';
 import { invalidValues, RequestRejected } from '../../basics/errors.ts';
-import {
-  identityOf,
-  isReadAlike,
-  isSameSwitch,
-  type SwitchIdentity,
-} from '../../kits/processor-kit/switch-identity.ts';
+import { identityOf, isReadAlike, isSameSwitch, type SwitchIdentity } from '../../kits/processor-kit/switch-config.ts';
 import { Disposition } from '../../payments/model/disposition.ts';
 import { OPEN_REVERSAL_STATES, TransactionType } from '../../payments/model/transaction.ts';
 import {

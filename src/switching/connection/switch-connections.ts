@@ -2,13 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { LogBudget } from '../../basics/limits/log-budget.ts';
 import { Acceptor } from './acceptor.ts';
 import { Connection, type ConnectionContext, type ConnectionEvents } from './connection.ts';
-import { ConnectionLists } from './connection-lists.ts';
+import { ConnectionLists, Redialer } from './connection-lists.ts';
 import { Alarm, type Deadlines } from './deadlines.ts';
 import { Inbox } from './inbox.ts';
 import type { PendingRequests } from './pending-requests.ts';
 import type { PoolCounters } from './pool-stats.ts';
 import type { CloseReason, ConnectionState, PoolLimits, PoolOptions, PoolTimeouts } from './pool-types.ts';
-import { Redialer } from './redialer.ts';
 import { Session } from './session.ts';
 import { dialSwitch, type SwitchAddress, type SwitchSocket } from './switch-socket.ts';
 

@@ -1,5 +1,5 @@
 import { HsmUnavailable } from '../../basics/errors.ts';
-import type { IsoMessage } from '../../kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../kits/processor-kit/iso-fields.ts';
 import type { PinData, Purchase, Refund, Terminal } from '../../kits/processor-kit/processor.ts';
 import type { ProcessorProfile } from '../../kits/processor-kit/profile.ts';
 import { type ProcessorProtocol, profileOf, switchProtocol } from '../../kits/processor-kit/switch-protocol.ts';
@@ -15,15 +15,12 @@ import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
 import { exchange, MaskedCopies, type Outgoing } from './exchange.ts';
 import { type HsmCodec, hsmCodec, type MacHsm } from './hsm-codec.ts';
 import type { KeyExchange, KeyExchangeStats } from './key-exchange.ts';
-import { faultLog, type ReportFault } from './key-faults.ts';
+import { faultLog, type ReportFault } from './key-requests.ts';
 import { ReceivedMessages } from './received-messages.ts';
-import { RecentApprovals } from './recent-approvals.ts';
-import { providerValues, type StandardFields, standardFieldReader } from './standard-fields.ts';
-import { type Prepared, RequestBuilder, switchSlot } from './switch-slot.ts';
-import { type NetworkStans, SwitchStans } from './switch-stans.ts';
-import type { SwitchTlsFiles, UsedCertificate } from './switch-tls-files.ts';
+import { providerValues, RecentApprovals, type StandardFields, standardFieldReader } from './standard-fields.ts';
+import { type NetworkStans, type Prepared, RequestBuilder, SwitchStans, switchSlot } from './switch-slot.ts';
 import { translatePin } from './translate-pin.ts';
-import type { TransportOptions } from './transport-options.ts';
+import type { SwitchTlsFiles, TransportOptions, UsedCertificate } from './transport-options.ts';
 import type { UnmatchedCounters } from './unmatched-responses.ts';
 import type { UsableKey } from './working-keys.ts';
 

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { StartError, StoreUnavailable, TapwireError } from '../../basics/errors.ts';
 import { isTimeout, type Repetition, repeatEvery, within } from '../../basics/limits/waits.ts';
 import type { Processor } from '../../kits/processor-kit/processor.ts';
-import { identityOf, isReadAlike, type SwitchIdentity } from '../../kits/processor-kit/switch-identity.ts';
+import { identityOf, isReadAlike, type SwitchIdentity } from '../../kits/processor-kit/switch-config.ts';
 import type { SwitchRevision } from '../../payments/model/switch-revision.ts';
 import type { Switch, Switches } from '../../payments/ports/switch-ports.ts';
 import type { ConnectionLog } from '../connection/pool-types.ts';

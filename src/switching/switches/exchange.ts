@@ -1,13 +1,13 @@
 import { Iso8583Error } from '../../basics/errors.ts';
 import { type Masker, maskerOf } from '../../codecs/iso8583/masker.ts';
 import type { Spec } from '../../codecs/iso8583/spec.ts';
-import { type IsoMessage, messageClass } from '../../kits/processor-kit/iso-message.ts';
+import { type IsoMessage, messageClass } from '../../kits/processor-kit/iso-fields.ts';
 import type { ProcessorProtocol } from '../../kits/processor-kit/switch-protocol.ts';
 import type { Clock } from '../../payments/ports/process-ports.ts';
 import type { PurchaseResponse, SendTiming, SwitchResponse } from '../../payments/ports/switch-ports.ts';
 import type { RequestResult } from '../connection/pending-requests.ts';
 import type { Slot } from '../connection/slot.ts';
-import type { ReportFault } from './key-faults.ts';
+import type { ReportFault } from './key-requests.ts';
 import type { Exchange, MaskedMessage, MessageKeeper } from './ports.ts';
 
 /** A request on its way to a slot, with the data by which people find it. */

@@ -1,13 +1,12 @@
 import { KeyExchangeError } from '../../basics/errors.ts';
 import { type Repetition, repeatEvery } from '../../basics/limits/waits.ts';
-import type { IsoMessage } from '../../kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../kits/processor-kit/iso-fields.ts';
 import { isTrusted, judgeMac } from '../../kits/processor-kit/mac-verdict.ts';
 import type { WorkingKeyUse } from '../../kits/processor-kit/processor.ts';
 import type { ExchangeConnection, KeyChangeSide, KeyDecision } from '../../kits/processor-kit/switch-protocol.ts';
 import type { ConnectionLog } from '../connection/pool-types.ts';
-import { codeOf, KeyFaults } from './key-faults.ts';
 import { KeyIntake } from './key-intake.ts';
-import { KeyRefresh, KeyRequests, type KeyRequestsOptions } from './key-requests.ts';
+import { codeOf, KeyFaults, KeyRefresh, KeyRequests, type KeyRequestsOptions } from './key-requests.ts';
 import type { ExchangedKey } from './ports.ts';
 import type { UsableKey, WorkingKeys } from './working-keys.ts';
 

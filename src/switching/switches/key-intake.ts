@@ -3,12 +3,12 @@ import { KeyExchangeError, StoreUnavailable } from '../../basics/errors.ts';
 import { isTimeout, within } from '../../basics/limits/waits.ts';
 import { toHex } from '../../codecs/bytes/hex.ts';
 import { exchangedKeyId } from '../../codecs/crypto/key-policy.ts';
-import type { IsoMessage } from '../../kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../kits/processor-kit/iso-fields.ts';
 import type { KeyChange, WrappedKey } from '../../kits/processor-kit/key-change.ts';
 import type { WorkingKeyUse } from '../../kits/processor-kit/processor.ts';
 import type { KeyExchangeConfig } from '../../kits/processor-kit/switch-config.ts';
 import type { ExchangeConnection, KeyDecision } from '../../kits/processor-kit/switch-protocol.ts';
-import { codeOf } from './key-faults.ts';
+import { codeOf } from './key-requests.ts';
 import type { ExchangedKey, ExchangedKeys, ProcessorKey } from './ports.ts';
 import type { WorkingKeys } from './working-keys.ts';
 

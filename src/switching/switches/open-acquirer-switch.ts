@@ -3,7 +3,7 @@ import { AcquirerSwitch } from './acquirer-switch.ts';
 import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
 import type { KeyExchange } from './key-exchange.ts';
 import { checkMacKeys, openKeyExchange } from './open-keys.ts';
-import { NetworkStans } from './switch-stans.ts';
+import { NetworkStans } from './switch-slot.ts';
 import { checkPinKeys } from './translate-pin.ts';
 import { checkTransport, openTransportOptions } from './transport-options.ts';
 

@@ -6,7 +6,7 @@ import type { MessageStamp, Processor, SwitchConfig } from '../../kits/processor
 import type { ConnectionLog } from '../connection/pool-types.ts';
 import { hsmCodec, type MacHsm, tryMacKey } from './hsm-codec.ts';
 import { KeyExchange } from './key-exchange.ts';
-import { codeOf, KeyFaults } from './key-faults.ts';
+import { codeOf, KeyFaults } from './key-requests.ts';
 import type { ExchangedKeys, ProcessorKey } from './ports.ts';
 import { type KeyStore, WorkingKeys } from './working-keys.ts';
 

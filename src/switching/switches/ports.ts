@@ -1,5 +1,5 @@
 import type { WorkingKeyUse } from '../../kits/processor-kit/processor.ts';
-import type { SwitchIdentity } from '../../kits/processor-kit/switch-identity.ts';
+import type { SwitchIdentity } from '../../kits/processor-kit/switch-config.ts';
 import type { AttemptName, TakenStan } from '../../payments/ports/switch-ports.ts';
 
 /** The scope in which a STAN is unique: a terminal of an acquirer, or all of its messages. */

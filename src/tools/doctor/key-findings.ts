@@ -1,13 +1,13 @@
 import { stat } from 'node:fs/promises';
 import type { ProfileReader } from '#schemas/terminal-profile';
-import type { LoginDomain } from '../../auth/portal/login-domains.ts';
+import type { LoginDomain } from '../../auth/portal/log-in.ts';
 import { CryptoError, TapwireError } from '../../basics/errors.ts';
 import { type FileAccess, isPrivateFile } from '../../basics/files/change-file.ts';
 import type { KeyRing } from '../../card/key-ring.ts';
 import { type ReaderRules, readerFaults } from '../../payments/settings/check-settings.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import type { RegisteredKey } from '../../store/switches/hsm-keys.ts';
-import type { HsmDeviceState, HsmDeviceStatus } from '../../switching/hsm/device-state.ts';
+import type { HsmDeviceState, HsmDeviceStatus } from '../../switching/hsm/hsm-calls.ts';
 import { type Finding, fault, good, warning } from './finding.ts';
 
 const PART = 'keys';

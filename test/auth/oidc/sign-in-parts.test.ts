@@ -1,7 +1,7 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { actorOfIdentity, idOfIdentity, readMappedRole, roleFor } from '../../../src/auth/oidc/oidc-provider.ts';
 import { beginSignIn, createPendingSignIns } from '../../../src/auth/oidc/pending-sign-in.ts';
-import { actorOfIdentity, idOfIdentity, readMappedRole, roleFor } from '../../../src/auth/oidc/provider-identity.ts';
 import { readConfig } from '../../../src/start/config.ts';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00Z');

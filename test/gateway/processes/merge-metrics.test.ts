@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { addDeparted, mergeMetrics, metricsOf } from '../../../src/observe/metrics/merge-metrics.ts';
-import { registerSnapshot } from '../../../src/observe/metrics/snapshot-metric.ts';
+import { registerSnapshot } from '../../../src/observe/metrics/switch-metrics.ts';
 
 /** The metrics of a process that has counted this many events. */
 function registryWith(count: number): Registry {

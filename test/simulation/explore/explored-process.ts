@@ -1,9 +1,9 @@
-import type { IsoMessage } from '../../../src/kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../../src/kits/processor-kit/iso-fields.ts';
 import { OriginalConnections } from '../../../src/payments/model/switch-revision.ts';
 import type { RequestKey } from '../../../src/payments/ports/store-ports.ts';
 import type { Task } from './task.ts';
 
-/** As in src/switching/switches/recent-approvals.ts. */
+/** As in src/switching/switches/standard-fields.ts. */
 export function approvalKey({ tid, stan, rrn }: IsoMessage): string {
   return `${tid} ${stan} ${rrn}`;
 }

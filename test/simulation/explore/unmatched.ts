@@ -1,4 +1,4 @@
-import type { IsoMessage } from '../../../src/kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../../src/kits/processor-kit/iso-fields.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { ReversalState, TransactionType } from '../../../src/payments/model/transaction.ts';
 import type { UnmatchedResponse } from '../../../src/payments/reversals/late-response.ts';

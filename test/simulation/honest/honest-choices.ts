@@ -1,5 +1,5 @@
 import type1 from '../../../processors/type-1/index.ts';
-import type { IsoMessage } from '../../../src/kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../../src/kits/processor-kit/iso-fields.ts';
 import type { Choice } from '../explore/choices.ts';
 import type { Execution } from '../explore/execution.ts';
 import { takeUnmatched } from '../explore/unmatched.ts';

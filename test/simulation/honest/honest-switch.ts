@@ -1,4 +1,4 @@
-import type { IsoMessage } from '../../../src/kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../../src/kits/processor-kit/iso-fields.ts';
 import type { Behaviour, DuplicateKey, OriginalKey } from './behaviours.ts';
 
 /** One line in the books: what a request did to the account of a card and a merchant. */

@@ -45,7 +45,7 @@ export const MUTATIONS_OF_BOOKS: readonly Mutation[] = [
   },
   {
     name: 'a code of trouble declines',
-    file: 'src/kits/processor-kit/response-codes.ts',
+    file: 'src/kits/processor-kit/classify-outcome.ts',
     before: "  ...['58', '59',",
     after: "  ...['06', '58', '59',",
     meaning: 'a sale that the switch has booked, with 06 in its response, is Declined and not reversed',

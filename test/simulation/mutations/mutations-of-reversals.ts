@@ -34,7 +34,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'a fault code refuses',
-    file: 'src/kits/processor-kit/response-codes.ts',
+    file: 'src/kits/processor-kit/classify-outcome.ts',
     before: '  refused: FINAL_REFUSALS,\n  undecided: TROUBLE_CODES,',
     after: '  refused: [...FINAL_REFUSALS, ...TROUBLE_CODES],\n  undecided: [],',
     also: [FAILED_VOID_IN_REVIEW],

@@ -20,7 +20,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
   },
   {
     name: 'no STAN is kept for reversals',
-    file: 'src/switching/switches/switch-stans.ts',
+    file: 'src/switching/switches/switch-slot.ts',
     before: "use === 'followUp' ? 0 : RESERVED",
     after: "use === 'followUp' ? 0 : 0",
     meaning: 'taps use up the numbers that reversals with a new STAN need',
@@ -77,7 +77,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
   },
   {
     name: '70 declines for all',
-    file: 'src/kits/processor-kit/response-codes.ts',
+    file: 'src/kits/processor-kit/classify-outcome.ts',
     before: "'66', '67', '75', '90', '91', '92', '93'],",
     after: "'66', '67', '70', '75', '90', '91', '92', '93'],",
     meaning: 'a code that Mastercard does not use is a decline, and not reversed',

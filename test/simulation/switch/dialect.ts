@@ -1,6 +1,6 @@
 import type1 from '../../../processors/type-1/index.ts';
 import { transmissionDateTime } from '../../../src/kits/processor-kit/field-values.ts';
-import { type IsoMessage, isResponseTo, messageClass } from '../../../src/kits/processor-kit/iso-message.ts';
+import { type IsoMessage, isResponseTo, messageClass } from '../../../src/kits/processor-kit/iso-fields.ts';
 import { isTrusted } from '../../../src/kits/processor-kit/mac-verdict.ts';
 import type {
   Completion,
@@ -83,7 +83,7 @@ export function readReversalResponse(response: IsoMessage): ReversalResponse | u
 
 const REVERSAL_CLASS = '4';
 
-/** A response without a waiting request, as src/switching/switches/unmatched-intake.ts passes it on; undefined if it does not. */
+/** A response without a waiting request, as src/switching/switches/received-messages.ts passes it on; undefined if it does not. */
 export function unmatchedOf(response: IsoMessage): UnmatchedResponse | undefined {
   const identity = {
     acquirerId: acquirerOf(response),

@@ -1,5 +1,5 @@
 import type1 from '../../../processors/type-1/index.ts';
-import type { IsoMessage } from '../../../src/kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../../src/kits/processor-kit/iso-fields.ts';
 import { recordMacVerdict } from '../../../src/kits/processor-kit/mac-verdict.ts';
 
 type Type1Message = Parameters<typeof type1.simulate>[0];

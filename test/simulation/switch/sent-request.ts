@@ -1,4 +1,4 @@
-import type { IsoMessage } from '../../../src/kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../../src/kits/processor-kit/iso-fields.ts';
 
 /** A message sent to the switch. */
 export interface SentRequest {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { REVERSAL_CODES } from '../../../src/kits/processor-kit/response-codes.ts';
+import { REVERSAL_CODES } from '../../../src/kits/processor-kit/classify-outcome.ts';
 import { stepOfResponse } from '../../../src/payments/decisions/reversal-responses.ts';
 import { sentStep, unsentStep } from '../../../src/payments/decisions/reversal-steps.ts';
 import type { LateFacts } from '../../../src/payments/model/decision.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { REVERSAL_CODES } from '../../../src/kits/processor-kit/classify-outcome.ts';
 import type { ReversalProfile } from '../../../src/kits/processor-kit/profile.ts';
-import { REVERSAL_CODES } from '../../../src/kits/processor-kit/response-codes.ts';
 import { exhaustedStep, isDue, sentStep, unsentStep } from '../../../src/payments/decisions/reversal-steps.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { ReversalState, type ReversalStateId, type Transaction } from '../../../src/payments/model/transaction.ts';

@@ -5,7 +5,7 @@ import { PostgresWebhookEndpoints } from '../../../src/store/webhooks/webhook-en
 import type { GuardedRequest } from '../../../src/webhooks/guarded-fetch.ts';
 import { Lanes } from '../../../src/webhooks/lanes.ts';
 import { WebhookDeliverer } from '../../../src/webhooks/webhook-deliverer.ts';
-import { createSecretVault, createWebhookSecret, signWebhook } from '../../../src/webhooks/webhook-secret.ts';
+import { createSecretVault, createWebhookSecret, signWebhook } from '../../../src/webhooks/webhook-signature.ts';
 import { rememberJobs } from '../../store/transactions/remember-jobs.ts';
 import { freshKeyRing } from '../../support/card-data.ts';
 import { saveTenants } from '../../support/tenants.ts';

@@ -1,8 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { commands as runCommands } from '../../../src/cli/callback.ts';
 import { EventFeed, Listener } from '../../../src/cli/webhooks-listen.ts';
-import { verifyWebhook } from '../../../src/webhooks/verify-webhook.ts';
-import { createWebhookSecret } from '../../../src/webhooks/webhook-secret.ts';
+import { createWebhookSecret, verifyWebhook } from '../../../src/webhooks/webhook-signature.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { outcomeOf } from '../../support/responses.ts';

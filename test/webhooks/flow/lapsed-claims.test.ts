@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { listDeadLetters } from '../../../src/jobs/dead-letters.ts';
+import { listDeadLetters } from '../../../src/jobs/queues.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../../support/installation.ts';
 import { outcomeOf } from '../../support/responses.ts';

@@ -1,5 +1,5 @@
 import { HsmDeviceError, HsmUnavailable } from '../../../basics/errors.ts';
-import type { HsmDeviceState, HsmDevices } from '../../../switching/hsm/device-state.ts';
+import type { HsmDeviceState, HsmDevices } from '../../../switching/hsm/hsm-calls.ts';
 import { blameOf, type HostCommand } from '../host-command.ts';
 import type { Device } from './device.ts';
 

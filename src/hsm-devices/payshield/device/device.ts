@@ -2,9 +2,9 @@ import { HsmDeviceError, type HsmDeviceErrorCode } from '../../../basics/errors.
 import { Backoff, type Repetition, repeatEvery } from '../../../basics/limits/waits.ts';
 import { RoundTrips } from '../../../switching/connection/pool-stats.ts';
 import type { SwitchAddress, SwitchTls } from '../../../switching/connection/switch-socket.ts';
-import type { HsmDeviceState, HsmDeviceStatus } from '../../../switching/hsm/device-state.ts';
-import { type Diagnostics, deviceStatus, diagnostics, echo } from '../commands/diagnostics.ts';
+import type { HsmDeviceState, HsmDeviceStatus } from '../../../switching/hsm/hsm-calls.ts';
 import { blameOf, COMMAND_DISABLED, type HostCommand, type SendCommand } from '../host-command.ts';
+import { type Diagnostics, deviceStatus, diagnostics, echo } from '../payshield-commands.ts';
 import { CommandQueue } from './command-queue.ts';
 import { DeviceConnection } from './connection.ts';
 

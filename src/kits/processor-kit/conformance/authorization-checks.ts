@@ -1,6 +1,6 @@
 import { RESPONSE_CODES } from '#schemas/response-codes';
 import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
-import type { IsoMessage } from '../iso-message.ts';
+import type { IsoMessage } from '../iso-fields.ts';
 import { meaningOf } from '../profile.ts';
 import { profileOf } from '../switch-protocol.ts';
 import {

@@ -1,7 +1,7 @@
 import { fromHex, toHex } from '../../../codecs/bytes/hex.ts';
 import { encodeTlv, indexTlv } from '../../../codecs/emv/tlv.ts';
 import { localDateTime, retrievalReference } from '../field-values.ts';
-import type { IsoMessage } from '../iso-message.ts';
+import type { IsoMessage } from '../iso-fields.ts';
 import type { MessageCodec, Outcome, Processor, SimulatedResponse, SwitchConfig } from '../processor.ts';
 import { meaningOf } from '../profile.ts';
 import type { Card, ChipData, Purchase } from '../purchase.ts';

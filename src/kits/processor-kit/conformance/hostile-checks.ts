@@ -10,7 +10,7 @@ import {
   writeFraming,
 } from '../../../codecs/iso8583/network/framing.ts';
 import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
-import type { IsoMessage } from '../iso-message.ts';
+import type { IsoMessage } from '../iso-fields.ts';
 import { messageCodec } from '../message-codec.ts';
 import { framingOf } from '../switch-protocol.ts';
 import { bytesOf, type Check, overTheWire, respond, type Subject, secretsOf, testPurchase } from './check.ts';

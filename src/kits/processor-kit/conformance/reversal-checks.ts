@@ -1,7 +1,7 @@
 import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
-import type { IsoMessage } from '../iso-message.ts';
+import { TROUBLE_CODES } from '../classify-outcome.ts';
+import type { IsoMessage } from '../iso-fields.ts';
 import type { Reversal, ReversalReason } from '../purchase.ts';
-import { TROUBLE_CODES } from '../response-codes.ts';
 import {
   type Check,
   overTheWire,

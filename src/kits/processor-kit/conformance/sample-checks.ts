@@ -6,7 +6,7 @@ import { type Content, signsOf } from '../../../codecs/iso8583/rows.ts';
 import type { Field, Spec } from '../../../codecs/iso8583/spec.ts';
 import { type WireField, wireFields } from '../../../codecs/iso8583/wire-fields.ts';
 import { CheckFailure, expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
-import type { IsoMessage } from '../iso-message.ts';
+import type { IsoMessage } from '../iso-fields.ts';
 import type { MessageCodec, ProcessorSample } from '../processor.ts';
 import { bytesOf, type Check, type Subject } from './check.ts';
 

@@ -1,6 +1,6 @@
 import { fromHex } from '../../../codecs/bytes/hex.ts';
 import { TAPPED_AT_MS, testCard, testPurchase } from '../../../kits/processor-kit/conformance/check.ts';
-import type { IsoMessage } from '../../../kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../../kits/processor-kit/iso-fields.ts';
 import { messageCodec } from '../../../kits/processor-kit/message-codec.ts';
 import type {
   NetworkRequestKind,

@@ -1,7 +1,7 @@
 import { toHex } from '../../../codecs/bytes/hex.ts';
 import { walkMessage } from '../../../codecs/iso8583/describe.ts';
 import { type Field, subfieldsOf } from '../../../codecs/iso8583/rows.ts';
-import type { IsoMessage } from '../../../kits/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../../kits/processor-kit/iso-fields.ts';
 import type { Processor } from '../../../kits/processor-kit/processor.ts';
 import { documentedMessages } from './documented-messages.ts';
 import { type WirePart, wireParts } from './sample-bytes.ts';

@@ -15,7 +15,7 @@ import { prefixCoder } from '../../../codecs/iso8583/prefixes.ts';
 import { type Field, subfieldsOf } from '../../../codecs/iso8583/rows.ts';
 import type { Spec } from '../../../codecs/iso8583/spec.ts';
 import { testPurchase } from '../../../kits/processor-kit/conformance/check.ts';
-import { type IsoMessage, isResponse } from '../../../kits/processor-kit/iso-message.ts';
+import { type IsoMessage, isResponse } from '../../../kits/processor-kit/iso-fields.ts';
 import { MacLayout } from '../../../kits/processor-kit/mac-layout.ts';
 import { MacPlace, type MacRule } from '../../../kits/processor-kit/mac-rule.ts';
 import { messageCodec } from '../../../kits/processor-kit/message-codec.ts';

@@ -9,7 +9,7 @@ import {
   requestOf,
   responseOf,
 } from '#schemas/client';
-import { type CardDataSealer, createCardDataSealer } from '../../../card/seal-card-data.ts';
+import { type CardDataSealer, createCardDataSealer } from '../../../card/sample-tap.ts';
 import { signMerchantToken } from '../../phone/phone.ts';
 import type { Profile } from '../../phone/profile.ts';
 import { PinPad } from '../../phone/virtual-reader.ts';

@@ -5,7 +5,7 @@ import type { KeyUsage } from '../../../codecs/crypto/hsm.ts';
 import { kcv } from '../../../codecs/crypto/mac.ts';
 import type { SoftHsmKey } from '../../../codecs/crypto/soft-hsm.ts';
 import { FrameFault, FrameReader, frameOf } from '../../../hsm-devices/payshield/device/connection.ts';
-import type { PayshieldFile } from '../../../hsm-devices/payshield/payshield-file.ts';
+import type { PayshieldFile } from '../../../hsm-devices/payshield/open-payshield.ts';
 import { listen, stopListening } from '../listening.ts';
 import { respondToCommand } from './host-commands.ts';
 import { KEY_USES, type LmkForm, TestLmk } from './test-lmk.ts';

@@ -1,24 +1,78 @@
-/**
- * Opens the compact JWEs of card data: RFC 7516 restricted to one profile (`jwe-profile.ts`). It uses node:crypto
- * directly because opening is the most expensive step of a tap. The tests check every part of it against the package
- * `jose`.
- *
- * Nothing here depends on a secret before the tag is checked. The sender already knows the reason for any earlier
- * refusal (a header, a kid, a point off the curve), and the gateway responds to all of them in the same way.
- */
 import { isUtf8 } from 'node:buffer';
+import { createPublicKey, diffieHellman, generateKeyPairSync, hash, type JsonWebKey, randomBytes } from 'node:crypto';
 import {
   type BoundMerchant,
   CardDataRefusal,
   decodeBase64Url,
   decryptGcm,
   type EphemeralKey,
+  encryptGcm,
   GCM_NONCE_BYTES,
   GCM_TAG_BYTES,
   type OpenedBlob,
   type ReaderKeys,
+  type SamplePublicKey,
+  type TapBinding,
 } from '#reader-kit';
-import { deriveContentKey, JWE_ALGORITHM, JWE_ENCRYPTION } from './jwe-profile.ts';
+
+/**
+ * The only JWE profile for card data: ECDH-ES direct key agreement (P-256 or X25519) and A256GCM. `sealJwe` is
+ * the reader's end and `openJwe` the gateway's.
+ */
+
+const JWE_ALGORITHM = 'ECDH-ES';
+const JWE_ENCRYPTION = 'A256GCM';
+
+/** Length of an agreed secret: both curves give 32 bytes. */
+const SECRET_BYTES = 32;
+/** AlgorithmID of OtherInfo: the name of `enc` after its 32-bit length (RFC 7518 4.6.2). */
+const ALGORITHM_ID = lengthPrefixed(Buffer.from(JWE_ENCRYPTION));
+/** SuppPubInfo: the key length in bits. */
+const KEY_LENGTH_BITS = uint32(256);
+/** One round of SHA-256 produces the whole key, so the counter of the Concat KDF is always 1. */
+const FIRST_ROUND = uint32(1);
+
+/**
+ * The content key of one JWE: Concat KDF (NIST SP 800-56A 5.8.1) with the inputs of RFC 7518 4.6.2. `apu` and `apv`
+ * are inputs, so the same secret with another merchant reference produces another key.
+ *
+ * @param secret the 32-byte ECDH shared secret
+ * @returns 32 bytes, to be zeroed after use
+ */
+export function deriveContentKey(secret: Uint8Array, apu: Uint8Array, apv: Uint8Array): Buffer {
+  const input = Buffer.concat([
+    FIRST_ROUND,
+    secret,
+    ALGORITHM_ID,
+    uint32(apu.length),
+    apu,
+    uint32(apv.length),
+    apv,
+    KEY_LENGTH_BITS,
+  ]);
+  const key = hash('sha256', input, 'buffer');
+  input.fill(0, 0, FIRST_ROUND.length + SECRET_BYTES);
+  return key;
+}
+
+function lengthPrefixed(bytes: Buffer): Buffer {
+  return Buffer.concat([uint32(bytes.length), bytes]);
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}
+
+/**
+ * Opens the compact JWEs of card data: RFC 7516 restricted to one profile. It uses node:crypto
+ * directly because opening is the most expensive step of a tap. The tests check every part of it against the package
+ * `jose`.
+ *
+ * Nothing here depends on a secret before the tag is checked. The sender already knows the reason for any earlier
+ * refusal (a header, a kid, a point off the curve), and the gateway responds to all of them in the same way.
+ */
 
 /**
  * `apu` and `apv` at their maximum length (512 and 1,020 characters) in Base64url, with twice what the rest of a
@@ -143,4 +197,45 @@ function decrypt(
   const plaintext = decryptGcm(key, iv, ciphertext, tag, Buffer.from(protectedHeader, 'latin1'));
   if (plaintext === undefined) throw new CardDataRefusal('decryption');
   return plaintext;
+}
+
+/** The ephemeral key of a proximity session, and the secret that it shares with the recipient. */
+interface JweSession {
+  readonly kid: string;
+  readonly publicJwk: JsonWebKey;
+  readonly secret: Buffer;
+}
+
+/** @throws node's error if `recipient` is not a point of its curve */
+export function openJweSession(recipient: SamplePublicKey): JweSession {
+  const { privateKey, publicKey } =
+    recipient.crv === 'X25519' ? generateKeyPairSync('x25519') : generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { kty, crv, x, y } = publicKey.export({ format: 'jwk' });
+  const recipientKey = createPublicKey({ key: { ...recipient }, format: 'jwk' });
+  return {
+    kid: recipient.kid,
+    publicJwk: { kty, crv, x, ...(y === undefined ? {} : { y }) } as JsonWebKey,
+    secret: diffieHellman({ privateKey, publicKey: recipientKey }),
+  };
+}
+
+/** RFC 7516 5.1 for direct key agreement: the encrypted key is empty, the protected header is the additional data. */
+export function sealJwe(plaintext: Uint8Array, { kid, publicJwk, secret }: JweSession, binding: TapBinding): string {
+  const apu = Buffer.from(binding.deviceInstallationId);
+  const apv = Buffer.from(binding.merchantReference);
+  const header = JSON.stringify({
+    alg: JWE_ALGORITHM,
+    enc: JWE_ENCRYPTION,
+    kid,
+    epk: publicJwk,
+    apu: apu.toString('base64url'),
+    apv: apv.toString('base64url'),
+    merchant: binding.merchant,
+  });
+  const protectedHeader = Buffer.from(header).toString('base64url');
+  const iv = randomBytes(GCM_NONCE_BYTES);
+  const sealed = encryptGcm(deriveContentKey(secret, apu, apv), iv, plaintext, Buffer.from(protectedHeader));
+  const tagAt = sealed.length - GCM_TAG_BYTES;
+  const parts = [iv, sealed.subarray(0, tagAt), sealed.subarray(tagAt)].map((bytes) => bytes.toString('base64url'));
+  return `${protectedHeader}..${parts.join('.')}`;
 }

@@ -1,7 +1,55 @@
 import { isUtf8 } from 'node:buffer';
-import { timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { Webhook as Signer } from 'standardwebhooks';
 import { type Webhook, webhook } from '#schemas/webhook';
+import { openBytes, sealBytes } from '../card/card-vault.ts';
+import type { KeyRing } from '../card/key-ring.ts';
+import { Secret } from '../codecs/bytes/secret.ts';
+
+/** Standard Webhooks 1.0 requires 24 to 64. */
+const SECRET_BYTES = 32;
+/** Secrets are sealed with keys for this purpose only. */
+const PURPOSE = 'webhook';
+
+/** A fresh signing secret, `whsec_` and Base64. */
+export function createWebhookSecret(): Secret<string> {
+  return new Secret(`whsec_${randomBytes(SECRET_BYTES).toString('base64')}`);
+}
+
+/**
+ * The headers that authenticate a webhook. It is signed with each secret, so that a receiver may know either
+ * (Standard Webhooks 1.0, "Webhook headers").
+ *
+ * @param atMs time of this attempt, not of the event
+ */
+export function signWebhook(
+  secrets: readonly Secret<string>[],
+  { id, body, atMs }: { readonly id: string; readonly body: string; readonly atMs: number },
+): Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string> {
+  const at = new Date(atMs);
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(atMs / 1_000)),
+    'webhook-signature': secrets.map((secret) => new Signer(secret.reveal()).sign(id, at, body)).join(' '),
+  };
+}
+
+/** Stored webhook secrets, each sealed to its endpoint. */
+export interface SecretVault {
+  seal(endpointId: string, secret: Secret<string>): Uint8Array;
+  /**
+   * @throws {SealError} KEY_GONE if its key is no longer in the ring, SEAL_BROKEN if it was changed or belongs to
+   * another endpoint
+   */
+  open(endpointId: string, sealed: Uint8Array): Secret<string>;
+}
+
+export function createSecretVault({ webhookSealing }: Pick<KeyRing, 'webhookSealing'>): SecretVault {
+  return {
+    seal: (owner, secret) => sealBytes(webhookSealing, { purpose: PURPOSE, owner }, Buffer.from(secret.reveal())),
+    open: (owner, sealed) => new Secret(openBytes(webhookSealing, { purpose: PURPOSE, owner }, sealed).toString()),
+  };
+}
 
 /** The checks in their order; the first that fails is reported. */
 type WebhookCheck = keyof typeof WEBHOOK_CHECKS;
@@ -17,11 +65,11 @@ const WEBHOOK_CHECKS = {
   payload: 'the signature is right, but the body is not a Tapwire webhook',
 } as const;
 
-export type VerifiedWebhook =
+type VerifiedWebhook =
   | { readonly isGenuine: true; readonly id: string; readonly event: Webhook }
   | { readonly isGenuine: false; readonly check: WebhookCheck; readonly reason: string };
 
-export interface ReceivedWebhook {
+interface ReceivedWebhook {
   /** The headers as received, with names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The raw body, before any JSON parser. */
