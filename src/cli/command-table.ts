@@ -2,6 +2,7 @@ import type { Sections } from './commands.ts';
 
 const tenants = () => import('./tenants.ts');
 const credentials = () => import('./credentials.ts');
+const messages = () => import('./messages.ts');
 
 /** One file per command, or per group of commands. */
 export const COMMANDS: Sections = {
@@ -36,7 +37,10 @@ export const COMMANDS: Sections = {
       description: 'create the keys of a new installation and the first API key of its operator',
       load: () => import('./init.ts'),
     },
-    migrate: { description: 'migrate the database to this version and exit', load: () => import('./migrate.ts') },
+    migrate: {
+      description: 'migrate the database to this version and exit',
+      load: async () => (await import('./start.ts')).migrate,
+    },
     config: {
       description: 'show the settings in effect without secrets (--example: all settings)',
       load: () => import('./config.ts'),
@@ -163,21 +167,21 @@ export const COMMANDS: Sections = {
   Messages: {
     decode: {
       description: 'show an ISO 8583 message without card data (--spec type-1 HEX|FILE|-)',
-      load: () => import('./decode.ts'),
+      load: async () => (await messages()).decode,
     },
     encode: {
       description: 'encode an ISO 8583 message given as JSON (--spec type-1 FILE|-)',
-      load: () => import('./encode.ts'),
+      load: async () => (await messages()).encode,
     },
     diff: {
       description: 'show where two ISO 8583 messages differ (--spec type-1 A B)',
-      load: () => import('./diff.ts'),
+      load: async () => (await messages()).diff,
     },
     spec: {
       description: 'convert and compare specifications: packagers of jPOS, specs of moov and pyiso8583',
       load: () => import('./spec.ts'),
     },
-    tlv: { description: 'show BER-TLV data without card data (HEX|FILE|-)', load: () => import('./tlv.ts') },
+    tlv: { description: 'show BER-TLV data without card data (HEX|FILE|-)', load: async () => (await messages()).tlv },
   },
   'Tapwire itself': {
     completion: {

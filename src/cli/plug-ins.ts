@@ -3,14 +3,15 @@ import { relative, resolve } from 'node:path';
 import { Iso8583Error, PlugInError, StartError } from '../basics/errors.ts';
 import { parseSpec } from '../codecs/iso8583/json-spec.ts';
 import type { Spec } from '../codecs/iso8583/spec.ts';
+import type { ConformanceResult } from '../kits/plug-ins/check-failure.ts';
 import { findEntry } from '../kits/plug-ins/load-plug-ins.ts';
 import { loadProcessors } from '../kits/processor-kit/load-processors.ts';
 import type { Processor } from '../kits/processor-kit/processor.ts';
 import { readProcessorNames } from '../start/config.ts';
-import { tableOf } from './output.ts';
+import { bad, good, tableOf } from './output.ts';
 import { readJson } from './read-input.ts';
 
-export interface ListedPlugIns {
+interface ListedPlugIns {
   /** What the id of such a plug-in is called: `type`. */
   readonly idName: string;
   readonly builtIn: readonly string[];
@@ -70,4 +71,18 @@ export async function readSpec(name: string | undefined): Promise<Spec> {
     if (!(error instanceof Iso8583Error)) throw error;
     throw new StartError('BAD_CONFIG', `${name} is not a valid spec: ${error.message}`, { cause: error });
   }
+}
+
+/** Prints the results of a conformance suite, with the reason of each failure, and their number. */
+export function printResults(title: string, results: readonly ConformanceResult[]): void {
+  const failed = results.filter(({ passed }) => !passed).length;
+  console.log(`${title}\n`);
+  for (const result of results) console.log(rowOf(result));
+  console.log(`\n${results.length} checks, ${failed === 0 ? good('all passed') : bad(`${failed} FAILED`)}`);
+}
+
+function rowOf({ group, check, passed, why, details = [] }: ConformanceResult): string {
+  const row = `  ${passed ? good('ok    ') : bad('FAILED')}  ${group.padEnd(13)}  ${check}`;
+  const indent = `\n          ${''.padEnd(13)}  `;
+  return passed ? row : [row, `-> ${why}`, ...details.map((line) => `   ${line}`)].join(indent);
 }

@@ -89,3 +89,16 @@ async function stopping(log: Log, asked: Promise<string>, stop: () => Promise<vo
   await stop();
   log.info({ tookMs: Math.round(performance.now() - askedAtMs) }, 'stopped');
 }
+
+const MIGRATE_USAGE =
+  'usage: tapwire migrate        migrate the database of DATABASE_URL, or the embedded one, and exit';
+
+/** `tapwire migrate`: for deployments that migrate before they start. */
+async function migrateDatabase(): Promise<number> {
+  const prepared = await prepareDatabase(readConfig(process.env));
+  await prepared.stop();
+  console.log('The database is up to date.');
+  return 0;
+}
+
+export const migrate = { USAGE: MIGRATE_USAGE, run: migrateDatabase };

@@ -5,9 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type2 from '../../processors/type-2/index.ts';
-import { run as decode } from '../../src/cli/decode.ts';
-import { run as diff } from '../../src/cli/diff.ts';
-import { run as encode } from '../../src/cli/encode.ts';
+import { decode, diff, encode } from '../../src/cli/messages.ts';
 import { toHex } from '../../src/codecs/bytes/hex.ts';
 import { compileSpec } from '../../src/codecs/iso8583/codec.ts';
 import { decodeCaptured, messageFromJson, messageToJson } from '../../src/codecs/iso8583/message-inspection.ts';
@@ -24,7 +22,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const here = (command: typeof decode, ...words: string[]) => runHere(command, words, {});
+const here = ({ run }: typeof decode, ...words: string[]) => runHere(run, words, {});
 
 /** The ways in which captures show a message of `length` bytes, by name. */
 const HEADERS: readonly (readonly [string, (length: number) => number[]])[] = [

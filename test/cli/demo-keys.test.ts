@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
-import { demoHsmKeysPath, demoSwitchConfig, writeDemoKeys } from '../../src/cli/demo/demo-keys.ts';
+import { demoHsmKeysPath, demoSwitchConfig, writeDemoKeys } from '../../src/cli/demo/demo-installation.ts';
 
 const ADDED = { keyId: 'north-mac', usage: 'mac', algorithm: 'tdes', key: '0123456789ABCDEFFEDCBA9876543210' };
 

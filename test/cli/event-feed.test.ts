@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { ProblemError } from '../../schemas/client.ts';
 import type { Problem } from '../../schemas/problem.ts';
 import type { WebhookEventView } from '../../schemas/webhook.ts';
-import { EventFeed } from '../../src/cli/webhooks-listen.ts';
+import { EventFeed } from '../../src/cli/webhooks.ts';
 
 afterEach(() => vi.unstubAllGlobals());
 

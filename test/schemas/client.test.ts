@@ -55,7 +55,7 @@ function shownBy({ security }: NamedOperation): Shows {
 
 /** Other requests over HTTP, and the reason. */
 const OTHERS = {
-  'src/cli/webhooks-listen.ts': 'passes events on to a receiver under development',
+  'src/cli/webhooks.ts': 'passes events on to a receiver under development',
   'src/tools/load/machine-watch.ts': 'reads metrics, which are text',
   'src/http/pay-page/gateway.js': 'gives the client its fetch',
 };

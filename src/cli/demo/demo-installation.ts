@@ -1,12 +1,15 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createApiKey } from '../../auth/api-key.ts';
 import { hashPassword } from '../../auth/portal/log-in.ts';
 import { INSTALLATION_OWNER } from '../../auth/portal/portal-user.ts';
+import { StartError } from '../../basics/errors.ts';
+import { type HsmKeysFile, parseHsmKeys } from '../../hsm-devices/open-hsm.ts';
 import type { Processor, SwitchConfig } from '../../kits/processor-kit/processor.ts';
+import type { Config } from '../../start/config.ts';
 import { insertApiKey } from '../../store/credentials/api-keys.ts';
-import type { Database } from '../../store/postgres/open-database.ts';
+import { type Database, LimitedClient } from '../../store/postgres/open-database.ts';
 import {
   saveAcquirer,
   saveIntegrator,
@@ -24,7 +27,7 @@ import {
   writeLoadProfile,
 } from '../../tools/load/load-profile.ts';
 import { demoProfilePath, type Profile, readProfile, writeProfile } from '../../tools/phone/profile.ts';
-import { type DemoType, demoHsmKeysPath, demoSwitchAccess, demoSwitchConfig, writeDemoKeys } from './demo-keys.ts';
+import { demoKeysOf } from '../../tools/simulator/demo-hsm.ts';
 
 const ACQUIRER = 1;
 const INTEGRATOR = 10;
@@ -223,4 +226,110 @@ async function createSecrets(database: Database, url: string): Promise<Profile> 
     publicKey,
   } as const;
   return { url, apiKey: text.reveal(), login, merchant: MERCHANT, issuer };
+}
+
+/**
+ * PIN keys of the demo's switches: two accept PINs under a zone key, the other as the acquirer's own devices would
+ * send them.
+ */
+const PIN_KEYS = {
+  'type-1': { keyId: 'demo-zone-pin', format: 0, derivation: 'zone' },
+  'type-2': { keyId: 'demo-acquirer-bdk', format: 0, derivation: 'dukpt' },
+  'type-1993': { keyId: 'demo-zone-pin-1993', format: 0, derivation: 'zone' },
+} as const;
+
+/** Key id in the example configuration of type 2. */
+const TYPE_2_MAC = 'type-2-mac';
+
+export type DemoType = keyof typeof PIN_KEYS;
+export const DEMO_TYPES = Object.keys(PIN_KEYS) as DemoType[];
+
+/** The example configuration, extended by PIN keys whose ids both gateway and switch know. */
+export function demoSwitchConfig({ exampleConfig }: Processor, type: DemoType): SwitchConfig {
+  return { ...exampleConfig, pinKey: PIN_KEYS[type] };
+}
+
+/** Settings by which the demo's operator grants its acquirer switches on this machine and their keys. */
+function demoSwitchAccess(acquirerId: number): { SWITCH_NETWORKS: string; SWITCH_KEYS: string } {
+  const keys = [...Object.values(PIN_KEYS).map(({ keyId }) => keyId), TYPE_2_MAC];
+  return {
+    SWITCH_NETWORKS: `${acquirerId}=127.0.0.1`,
+    SWITCH_KEYS: keys.map((keyId) => `${acquirerId}=${keyId}`).join(),
+  };
+}
+
+/** The key file of the demo's software HSM. */
+export function demoHsmKeysPath(folder: string): string {
+  return join(folder, 'hsm-keys.json');
+}
+
+/**
+ * Writes the keys of switches and readers for the gateway's HSM (`HSM_KEYS_FILE`), and keeps keys that the user has
+ * added to the file. For simulated switches in another process it writes their configuration (`tapwire simulate
+ * --config`): `type-1.json` and so on.
+ *
+ * @throws StartError BAD_CONFIG if the existing file is invalid; it is then unchanged
+ */
+export function writeDemoKeys(folder: string, configs: ReadonlyMap<DemoType, SwitchConfig>): void {
+  const path = demoHsmKeysPath(folder);
+  const own = demoKeysOf([...configs.values()]);
+  const added = keysIn(path).filter(({ keyId }) => !own.some((each) => each.keyId === keyId));
+  replaceFile(path, `${JSON.stringify({ keys: [...own, ...added] } satisfies HsmKeysFile, null, 2)}\n`);
+  for (const [type, { macKeys, pinKey }] of configs) {
+    writeFileSync(join(folder, `${type}.json`), `${JSON.stringify({ macKeys, pinKey }, null, 2)}\n`);
+  }
+}
+
+function keysIn(path: string): HsmKeysFile['keys'] {
+  if (!existsSync(path)) return [];
+  const parsed = parseHsmKeys(readFileSync(path, 'utf8'));
+  if (parsed?.success) return parsed.data.keys;
+  throw new StartError('BAD_CONFIG', `The key file ${path} is invalid. Correct it, or delete it to get a new one.`);
+}
+
+/** Replaces the file as a whole, because a start that is killed must not lose keys. */
+function replaceFile(path: string, text: string): void {
+  const fresh = `${path}.${process.pid}.new`;
+  writeFileSync(fresh, text, { mode: 0o600 });
+  renameSync(fresh, path);
+}
+
+/** Postgres cuts longer names of sessions. */
+const MAX_NAME_BYTES = 63;
+const NAME = 'tapwire demo';
+const KEY = 'hashtext($1)::bigint';
+
+const FIND_HOLDER = `select application_name as name from pg_locks join pg_stat_activity using (pid)
+  where locktype = 'advisory' and granted and objsubid = 1
+    and pg_locks.database = (select oid from pg_database where datname = current_database())
+    and (classid::bigint << 32 | objid::bigint) = ${KEY}`;
+
+/** Ends the lock of a running demo. */
+export type ReleaseDemo = () => Promise<void>;
+
+/**
+ * Makes this process the only demo of its database. A second demo would point the stored processors at its own switches.
+ * The lock belongs to a session, so Postgres releases it when the process dies, even by kill -9. The session's name
+ * says where the demo runs.
+ *
+ * @throws StartError ALREADY_RUNNING
+ */
+export async function lockDemo(databaseUrl: string, gatewayUrl: string, config: Config): Promise<ReleaseDemo> {
+  const name = `${NAME} ${process.pid} ${gatewayUrl}`.slice(0, MAX_NAME_BYTES);
+  const session = new LimitedClient({ connectionString: databaseUrl, application_name: name });
+  session.on('error', () => {}); // the lock is lost with the database, which the gateway notices itself
+  await session.connect();
+  const { rows } = await session.query(`select pg_try_advisory_lock(${KEY}) as "isOurs"`, [NAME]);
+  if (rows[0].isOurs) return () => session.end();
+  const holder = await session.query<{ name: string }>(FIND_HOLDER, [NAME]);
+  await session.end();
+  throw new StartError('ALREADY_RUNNING', describeHolder(holder.rows[0]?.name, config));
+}
+
+function describeHolder(name: string | undefined, { DATABASE_URL }: Config): string {
+  const [pid, url] = name?.slice(NAME.length + 1).split(' ') ?? [];
+  const place = pid !== undefined && url !== undefined ? ` at ${url}, pid ${pid}` : '';
+  const kill = pid === undefined ? '' : ` or kill ${pid}`;
+  const other = DATABASE_URL === undefined ? 'TAPWIRE_DATA to another folder' : 'DATABASE_URL to another database';
+  return `Tapwire is already running${place}. Stop it with Ctrl-C${kill}, or set ${other} to run a second installation.`;
 }

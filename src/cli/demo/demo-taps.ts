@@ -9,8 +9,7 @@ import { authorizationOf, Phone, type PhoneResponse } from '../../tools/phone/ph
 import type { Profile } from '../../tools/phone/profile.ts';
 import { verifyWebhook } from '../../webhooks/webhook-signature.ts';
 import { bad, good, wrapTo } from '../output.ts';
-import { demoTypeOf, SHORT_DEADLINE_TERMINAL } from './demo-installation.ts';
-import type { DemoType } from './demo-keys.ts';
+import { type DemoType, demoTypeOf, SHORT_DEADLINE_TERMINAL } from './demo-installation.ts';
 
 interface DemoTap {
   readonly title: string;

@@ -8,9 +8,14 @@ import { connectDatabase } from '../../start/open-stores.ts';
 import { migrate } from '../../store/postgres/migrate.ts';
 import { demoProfilePath } from '../../tools/phone/profile.ts';
 import { text, texts } from '../output.ts';
-import { type DemoSwitch, installDemo, installLoadMerchants } from './demo-installation.ts';
-import { DEMO_TYPES } from './demo-keys.ts';
-import { lockDemo, type ReleaseDemo } from './demo-lock.ts';
+import {
+  DEMO_TYPES,
+  type DemoSwitch,
+  installDemo,
+  installLoadMerchants,
+  lockDemo,
+  type ReleaseDemo,
+} from './demo-installation.ts';
 
 /** What `--help` prints. */
 export const USAGE = `usage: tapwire demo-tenants [--url http://127.0.0.1:8080] [--switch type-1=HOST:PORT ...]

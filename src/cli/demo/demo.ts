@@ -20,14 +20,16 @@ import { flag, text } from '../output.ts';
 import { untilAskedToStop } from '../process-end.ts';
 import { createDemoExamples } from './demo-examples.ts';
 import {
+  DEMO_TYPES,
   type DemoSwitch,
   demoSettings,
+  demoSwitchConfig,
   installDemo,
   installLoadMerchants,
+  lockDemo,
   nameProcesses,
+  type ReleaseDemo,
 } from './demo-installation.ts';
-import { DEMO_TYPES, demoSwitchConfig } from './demo-keys.ts';
-import { lockDemo, type ReleaseDemo } from './demo-lock.ts';
 import { DemoReceiver, submitDemoTaps } from './demo-taps.ts';
 
 /** What `--help` prints. */

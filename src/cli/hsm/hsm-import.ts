@@ -7,7 +7,7 @@ import { mustBeFree } from '../../store/switches/hsm-keys.ts';
 import { onDatabase } from '../administration.ts';
 import { flag, onlyOne, text } from '../output.ts';
 import { readText } from '../read-input.ts';
-import { openCeremony, runJoin } from './ceremony/run-ceremony.ts';
+import { openCeremony, runJoin } from './ceremony/ceremony.ts';
 import { dueDateOf, kcvOf, type NewKeyPlace, ownerOfNewKey, storeNewKey, usageOf, withHsm } from './opened-hsm.ts';
 
 export const USAGE = `usage: tapwire hsm import --key ID --usage USAGE --under KEY [--kcv KCV] [--due DATE] FILE

@@ -2,13 +2,18 @@ import { parseArgs } from 'node:util';
 import { SETTINGS } from '#schemas/admin-operations';
 import type { StoredProcessor } from '#schemas/admin-routing';
 import { StartError } from '../../basics/errors.ts';
+import { toHex } from '../../codecs/bytes/hex.ts';
+import { readReportedFigures } from '../../console/store/stored-figures.ts';
+import { createBacklogReader } from '../../observe/backlog.ts';
+import type { ProcessFigures } from '../../observe/figures.ts';
 import { readConfig } from '../../start/config.ts';
 import { switchAccessOf } from '../../start/open-hsm-and-readers.ts';
 import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
 import { PROCESSOR_SETTINGS, processorSettingsFor } from '../../store/settings/processor-settings.ts';
 import type { Removal } from '../../store/settings/settings-table.ts';
 import { findProcessorFaults } from '../../store/switches/processor-reports.ts';
-import { changeOf, checkedBy, listAll, onDatabase, onSettings } from '../administration.ts';
+import { findRecorded } from '../../store/transactions/attempt-messages.ts';
+import { changeOf, checkedBy, listAll, onDatabase, onPresentDatabase, onSettings } from '../administration.ts';
 import { type Columns, flag, idOf, listOf, onlyOne, printList, text } from '../output.ts';
 import { installedTypes } from '../plug-ins.ts';
 import { readJson } from '../read-input.ts';
@@ -114,3 +119,124 @@ const COLUMNS: Columns<StoredProcessor> = {
     return [String(id), name ?? '', type, updatedAt, addresses.map(({ host, port }) => `${host}:${port}`).join(', ')];
   },
 };
+
+interface StoredSettings {
+  readonly type: string;
+  readonly name: string | null;
+  readonly config: unknown;
+  readonly removedAt: Date | null;
+}
+
+interface ShownConnection {
+  readonly process: string;
+  readonly availability: string;
+  readonly lines: string;
+  readonly inFlight: number;
+  readonly responded: number;
+  readonly timedOut: number;
+  readonly late: number;
+  readonly badMacs: number;
+  readonly lastEchoAt: string | null;
+}
+
+/**
+ * `tapwire processor show --acquirer ID PROCESSOR`: what each running process knows about its switch, and what waits for it.
+ * Exit code 1 if no process is signed on.
+ */
+export async function show(args: string[]): Promise<number> {
+  const options = { acquirer: text, json: flag };
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+  const acquirerId = idOf(values.acquirer, '--acquirer');
+  const id = idOf(onlyOne(positionals, 'PROCESSOR'), 'PROCESSOR');
+  const shown = await onPresentDatabase(async (database) => {
+    const { rows } = await database.query<StoredSettings>(
+      'select type, name, config, removed_at as "removedAt" from processors where acquirer_id = $1 and id = $2',
+      [acquirerId, id],
+    );
+    const [stored] = rows;
+    if (stored === undefined) throw new StartError('BAD_CONFIG', `acquirer ${acquirerId} has no processor ${id}`);
+    const faults = await findProcessorFaults(database, acquirerId);
+    const { oldestReversals } = await createBacklogReader(database)();
+    const reversal = oldestReversals.find((each) => each.acquirerId === acquirerId && each.processorId === id);
+    const running = await readReportedFigures<ProcessFigures>(database);
+    return {
+      ...{ acquirerId, id, ...stored },
+      fault: faults.find(({ processorId }) => processorId === id)?.reason ?? null,
+      oldestReversalSeconds: reversal ? Math.round(reversal.seconds) : null,
+      connections: running.flatMap(({ figures }) => connectionsOf(figures, `${acquirerId} ${id}`)),
+    };
+  });
+  if (values.json) console.log(JSON.stringify(shown, null, 2));
+  else {
+    const { type, name, fault, oldestReversalSeconds, connections } = shown;
+    console.log(`Processor ${id} of acquirer ${acquirerId}: ${type}${name ? ` (${name})` : ''}`);
+    if (fault) console.log(`A worker cannot open it: ${fault}`);
+    if (oldestReversalSeconds !== null)
+      console.log(`The oldest reversal waits for an acknowledgement for ${oldestReversalSeconds} s.`);
+    console.log(
+      connections.length > 0 ? `\n${listOf(connections, CONNECTION_COLUMNS)}` : '\nNo running process has it open.',
+    );
+  }
+  return shown.connections.some(({ availability }) => SIGNED_ON.includes(availability)) ? 0 : 1;
+}
+
+const SIGNED_ON = ['ready', 'full'];
+
+function connectionsOf({ host, pid, switches }: ProcessFigures, wanted: string): ShownConnection[] {
+  return switches
+    .filter(({ name }) => name === wanted)
+    .map(({ availability, lines, inFlight, responded, timedOut, late, badMacs, lastEchoAtMs }) => ({
+      process: `${host} ${pid}`,
+      ...{ availability, inFlight, responded, timedOut, late, badMacs },
+      lines: lines.map(({ address, state }) => `${address} ${state}`).join(', '),
+      lastEchoAt: lastEchoAtMs === null ? null : new Date(lastEchoAtMs).toISOString(),
+    }));
+}
+
+const CONNECTION_COLUMNS = {
+  titles: ['PROCESS', 'STATE', 'IN FLIGHT', 'RESPONDED', 'TIMED OUT', 'LATE', 'BAD MAC', 'LAST ECHO', 'CONNECTIONS'],
+  cellsOf: (row: ShownConnection) => [
+    row.process,
+    row.availability,
+    ...[row.inFlight, row.responded, row.timedOut, row.late, row.badMacs].map(String),
+    row.lastEchoAt ?? '-',
+    row.lines,
+  ],
+};
+
+const DEFAULT_LIMIT = 10_000;
+/** What `tapwire simulate --from` reads. */
+const MOST = 200_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * `tapwire processor record`: the payments and refunds of a processor with their responses, one JSON object per line,
+ * oldest first. The messages are stored masked (`MESSAGES_KEPT`), so the lines contain no card data.
+ */
+export async function record(args: string[]): Promise<number> {
+  const options = { acquirer: text, since: text, until: text, limit: { ...text, default: String(DEFAULT_LIMIT) } };
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+  const limit = Number(values.limit);
+  if (!(Number.isInteger(limit) && limit >= 1 && limit <= MOST))
+    throw new StartError('BAD_CONFIG', `--limit: 1 to ${MOST}`);
+  const asked = {
+    acquirerId: idOf(values.acquirer, '--acquirer'),
+    processorId: idOf(positionals[0], 'PROCESSOR'),
+    since: timeOf(values.since, '--since') ?? new Date(Date.now() - DAY_MS),
+    until: timeOf(values.until, '--until') ?? new Date(),
+    limit,
+  };
+  const found = await onDatabase((database) => findRecorded(database, asked));
+  for (const { type, sentAt, tookMs, outcome, request, response } of found) {
+    const came = response && toHex(response);
+    console.log(JSON.stringify({ type, sentAt, tookMs, outcome, request: toHex(request), response: came }));
+  }
+  return 0;
+}
+
+function timeOf(given: string | undefined, flag: string): Date | undefined {
+  if (given === undefined) return undefined;
+  const time = new Date(given);
+  if (!Number.isNaN(time.getTime()) && /^\d{4}-\d{2}-\d{2}T.*(?:Z|[+-]\d{2}:\d{2})$/.test(given)) return time;
+  throw new StartError('BAD_CONFIG', `${flag} ${given}: expected a time such as 2026-11-20T10:00:00Z`);
+}

@@ -1,24 +1,25 @@
 import type { Commands } from '../commands.ts';
 
+const types = () => import('./processor-types.ts');
 const settings = () => import('./processor-settings.ts');
 
 /** `tapwire processor ...`: the processor types of this installation, and the processors of each acquirer. */
 export const commands: Commands = {
   new: {
     description: 'NAME [--dir DIR] [--spec FILE]: create a folder with a processor that passes the conformance suite',
-    load: () => import('./processor-new.ts'),
+    load: async () => (await types()).create,
   },
   verify: {
     description: 'PATH|PACKAGE|TYPE [--json]: run the conformance suite over a processor',
-    load: () => import('./processor-verify.ts'),
+    load: async () => (await types()).verify,
   },
   watch: {
     description: 'PATH: run the conformance suite at each save',
-    load: () => import('./processor-watch.ts'),
+    load: async () => (await types()).watchType,
   },
   list: {
     description: '[--acquirer ID] [--json]: list the types, or the processors of an acquirer',
-    load: () => import('./processor-list.ts'),
+    load: async () => ({ run: (await types()).list }),
   },
   example: {
     description: 'TYPE: print a configuration to start from',
@@ -35,12 +36,12 @@ export const commands: Commands = {
   },
   show: {
     description: '--acquirer ID [--json] PROCESSOR: show its connections in each process, and what waits for it',
-    load: () => import('./processor-show.ts'),
+    load: async () => ({ run: (await settings()).show }),
   },
   record: {
     description:
       '--acquirer ID [--since TIME] [--until TIME] [--limit 10000] PROCESSOR: print its masked messages, for tapwire simulate --from',
-    load: async () => ({ run: (await import('./processor-record.ts')).run }),
+    load: async () => ({ run: (await settings()).record }),
   },
   remove: {
     description: '--acquirer ID PROCESSOR: remove a processor',

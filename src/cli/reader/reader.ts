@@ -5,9 +5,8 @@ import { readerConformance } from '../../kits/reader-kit/conformance.ts';
 import { builtInReaders, loadReader } from '../../kits/reader-kit/load-readers.ts';
 import { readReaderNames } from '../../start/config.ts';
 import { type Commands, command } from '../commands.ts';
-import { printResults } from '../conformance-table.ts';
 import { flag } from '../output.ts';
-import { listPlugIns } from '../plug-ins.ts';
+import { listPlugIns, printResults } from '../plug-ins.ts';
 
 /** `tapwire reader ...`: the reader formats of this installation. Terminal profiles name them. */
 export const commands: Commands = {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { commands as runCommands } from '../../../src/cli/callback.ts';
-import { EventFeed, Listener } from '../../../src/cli/webhooks-listen.ts';
+import { EventFeed, Listener } from '../../../src/cli/webhooks.ts';
 import { createWebhookSecret, verifyWebhook } from '../../../src/webhooks/webhook-signature.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
