@@ -185,16 +185,21 @@ function devicesOf(...holders: readonly (Partial<HsmDevices> | undefined)[]): Hs
   return { deviceStates: () => devices.flatMap((holder) => holder!.deviceStates!()) };
 }
 
-interface SwitchPartsOptions extends DomainParts {
+/** The switches of a process that has connections to them, and what records their messages and late responses. */
+async function openSwitchParts({
+  databases,
+  known,
+  stores,
+  clock,
+  hsm,
+  ...base
+}: DomainParts & {
   readonly known: KnownDatabase;
   readonly stores: Awaited<ReturnType<typeof openStores>>;
   readonly databases: ReturnType<typeof openDatabases>;
   readonly clock: DatabaseClock;
   readonly hsm: OpenedHsm | undefined;
-}
-
-/** The switches of a process that has connections to them, and what records their messages and late responses. */
-async function openSwitchParts({ databases, known, stores, clock, hsm, ...base }: SwitchPartsOptions) {
+}) {
   const { config, url, types, log, report, closers } = base;
   const onFault = report('late responses could not be recorded');
   const unmatchedResponses = new UnmatchedResponses(onFault, createUnmatchedLog(log));

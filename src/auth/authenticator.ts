@@ -29,16 +29,6 @@ export interface CredentialHeaders {
 /** Finds the person at the console who makes a request. @throws AuthError without a session, its token, or its page */
 export type FindPerson = (headers: CredentialHeaders) => Promise<PortalSession>;
 
-export interface AuthenticatorOptions {
-  readonly tokens: MerchantTokenVerifier;
-  readonly apiKeys: ApiKeyVerifier;
-  readonly ownTokens: OwnTokens;
-  readonly loginTokens: LoginTokens;
-  readonly merchants: Merchants;
-  readonly directory: Pick<Directory, 'merchant' | 'user'>;
-  readonly findPerson: FindPerson;
-}
-
 /** Identity of a Bearer token. */
 type Bearer =
   | { readonly kind: 'merchant'; readonly principal: MerchantPrincipal }
@@ -48,9 +38,17 @@ type Bearer =
 
 /** Determines the identity of a request from `x-api-key`, Bearer, or both, which must then have the same owner. */
 export class Authenticator {
-  readonly #options: AuthenticatorOptions;
+  readonly #options;
 
-  constructor(options: AuthenticatorOptions) {
+  constructor(options: {
+    readonly tokens: MerchantTokenVerifier;
+    readonly apiKeys: ApiKeyVerifier;
+    readonly ownTokens: OwnTokens;
+    readonly loginTokens: LoginTokens;
+    readonly merchants: Merchants;
+    readonly directory: Pick<Directory, 'merchant' | 'user'>;
+    readonly findPerson: FindPerson;
+  }) {
     this.#options = options;
   }
 

@@ -117,14 +117,6 @@ export interface RotatedKeys {
   readonly dropped: readonly string[];
 }
 
-export interface RotationOptions {
-  readonly nowMs: number;
-  readonly retireAfterMs: number;
-  readonly token?: KeyToken | undefined;
-  /** `prepare` adds keys that make nothing yet, `activate` lets them take the place of the current ones; both at once if absent. */
-  readonly step?: 'prepare' | 'activate' | undefined;
-}
-
 type RotatedFile = RotatedKeys & { readonly file: KeyRingFile };
 
 /**
@@ -142,7 +134,18 @@ type RotatedFile = RotatedKeys & { readonly file: KeyRingFile };
 export async function rotateKeys(
   path: string,
   purpose: KeyPurpose,
-  { nowMs, retireAfterMs, token, step }: RotationOptions,
+  {
+    nowMs,
+    retireAfterMs,
+    token,
+    step,
+  }: {
+    readonly nowMs: number;
+    readonly retireAfterMs: number;
+    readonly token?: KeyToken | undefined;
+    /** `prepare` adds keys that make nothing yet, `activate` lets them take the place of the current ones; both at once if absent. */
+    readonly step?: 'prepare' | 'activate' | undefined;
+  },
 ): Promise<RotatedKeys> {
   return changeFile(path, 'the key file', async (text) => {
     const fresh = new FreshKeys(token);

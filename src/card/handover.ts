@@ -39,19 +39,6 @@ export const LIVE_KEYS_TRUSTED_MS = 2_000;
  */
 export const MAX_LONGEST_WAIT_MS = PAIR_LIVES_MS - ROTATED_AFTER_MS - LIVE_FOR_MS - LIVE_KEYS_TRUSTED_MS;
 
-interface HandoverOpenerOptions {
-  readonly keys: HandoverKeys;
-  readonly workerId: string;
-  /**
-   * Time from the acceptance of a tap to the last moment for its submission: the processors' longest deadline and
-   * its slack.
-   */
-  readonly longestWaitMs: number;
-  /** Called when a publication fails; the next try follows 15 s later. */
-  readonly onError: (error: unknown) => void;
-  readonly monotonicMs?: () => number;
-}
-
 interface HeldPair {
   readonly pair: MemoryKeyPair;
   readonly madeAtMs: number;
@@ -65,13 +52,24 @@ interface HeldPair {
  * the latest when the pair is an hour old.
  */
 export class HandoverOpener {
-  readonly #options: HandoverOpenerOptions;
+  readonly #options;
   readonly #monotonicMs: () => number;
   /** Newest first. The first one is published. */
   #held: HeldPair[] = [];
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: HandoverOpenerOptions) {
+  constructor(options: {
+    readonly keys: HandoverKeys;
+    readonly workerId: string;
+    /**
+     * Time from the acceptance of a tap to the last moment for its submission: the processors' longest deadline and
+     * its slack.
+     */
+    readonly longestWaitMs: number;
+    /** Called when a publication fails; the next try follows 15 s later. */
+    readonly onError: (error: unknown) => void;
+    readonly monotonicMs?: () => number;
+  }) {
     if (options.longestWaitMs > MAX_LONGEST_WAIT_MS) {
       throw new RangeError(`a tap may wait at most ${MAX_LONGEST_WAIT_MS} ms for its worker`);
     }

@@ -1,14 +1,8 @@
 import { MoneyError, StartError } from '../basics/errors.ts';
 import { type Currency, findCurrency, formatAmount, parseAmount } from '../payments/model/money.ts';
 
-/** Options of commands that submit an amount. */
-export interface AmountOptions {
-  readonly amount: string;
-  readonly currency: string;
-}
-
 /** Checks an amount before anything is sent. @throws StartError BAD_CONFIG naming the option and the fault */
-export function checkAmount({ amount, currency: code }: AmountOptions): void {
+export function checkAmount({ amount, currency: code }: { readonly amount: string; readonly currency: string }): void {
   const currency = findCurrency(code);
   if (currency?.code !== code)
     throw new StartError('BAD_CONFIG', `--currency ${code}: expected a currency code of ISO 4217, such as ZAR`);

@@ -51,14 +51,20 @@ async function runAlone(config: Config, prepared: PreparedDatabase, log: Log): P
   await stopping(log, untilAskedToStop(), () => gateway.stop());
 }
 
-interface GroupParts {
-  readonly count: number;
-  readonly environment: NodeJS.ProcessEnv;
-  readonly log: Log;
-}
-
 /** @throws StartError if a process cannot start, or its successors end again and again */
-async function runGroup(config: Config, prepared: PreparedDatabase, { count, environment, log }: GroupParts) {
+async function runGroup(
+  config: Config,
+  prepared: PreparedDatabase,
+  {
+    count,
+    environment,
+    log,
+  }: {
+    readonly count: number;
+    readonly environment: NodeJS.ProcessEnv;
+    readonly log: Log;
+  },
+) {
   const replacesOnHangup = !process.stdin.isTTY; // at a terminal, SIGHUP means that it was closed
   const asked = untilAskedToStop(replacesOnHangup ? STOP_SIGNALS.filter((signal) => signal !== 'SIGHUP') : undefined);
   const group = await openGroup(config, prepared, { count, environment, log });

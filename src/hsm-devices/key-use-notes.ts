@@ -10,25 +10,23 @@ const DAY_MS = 86_400_000;
 /** Stores that these keys were used today. */
 type StoreKeyUses = (keyIds: readonly string[]) => Promise<void>;
 
-export interface KeyUseNotesOptions {
-  readonly store: StoreKeyUses;
-  readonly nowMs: () => number;
-  readonly onError: (error: unknown) => void;
-  readonly storeEveryMs?: number | undefined;
-}
-
 /**
  * Notes which keys of the HSM are used, so that the inventory shows keys that nothing needs. A use costs one
  * look into a set. Each key is stored at most once a day (UTC) by each process.
  */
 export class KeyUseNotes {
-  readonly #options: KeyUseNotesOptions;
+  readonly #options;
   readonly #storing: Repetition;
   #day = 0;
   readonly #noted = new Set<string>();
   #unstored = new Set<string>();
 
-  constructor(options: KeyUseNotesOptions) {
+  constructor(options: {
+    readonly store: StoreKeyUses;
+    readonly nowMs: () => number;
+    readonly onError: (error: unknown) => void;
+    readonly storeEveryMs?: number | undefined;
+  }) {
     this.#options = options;
     const { storeEveryMs = STORE_EVERY_MS, onError } = options;
     this.#storing = repeatEvery(storeEveryMs, () => this.#store(), onError);

@@ -3,11 +3,6 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { HttpError } from './problem.ts';
 import type { RouteTable } from './route-table.ts';
 
-export interface GuardOptions {
-  /** qa and prod: refuse requests that the client did not send by HTTPS. */
-  readonly requiresHttps: boolean;
-}
-
 /**
  * Routes for machines of the same network, which call a process at its own address. Their responses contain no tenant
  * data.
@@ -37,7 +32,16 @@ const SINGLE: ReadonlyMap<string, number> = new Map(
 );
 
 /** Refuses requests that can be parsed and still must not be served, before any other check. */
-export function guardRequests(server: FastifyInstance, routes: RouteTable, { requiresHttps }: GuardOptions): void {
+export function guardRequests(
+  server: FastifyInstance,
+  routes: RouteTable,
+  {
+    requiresHttps,
+  }: {
+    /** qa and prod: refuse requests that the client did not send by HTTPS. */
+    readonly requiresHttps: boolean;
+  },
+): void {
   server.addHook('onRequest', (request, reply, done) => {
     if (requiresHttps && request.protocol === 'https') reply.header('strict-transport-security', HSTS);
     done(requiresHttps ? (faultOfTransport(request) ?? faultOf(request, routes)) : faultOf(request, routes));

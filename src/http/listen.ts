@@ -100,14 +100,6 @@ export function readTlsFiles({ certFile, keyFile }: TlsFiles): SecureContextOpti
   return { cert: readFileSync(certFile), key: readFileSync(keyFile), minVersion: 'TLSv1.2' };
 }
 
-export interface FollowOptions {
-  /** New connections use the new files from now on; open connections continue. */
-  readonly onReplaced: () => void;
-  /** Called once for each state of the files that cannot be served. The last valid files remain in use. */
-  readonly onError: (error: unknown) => void;
-  readonly everyMs?: number;
-}
-
 /**
  * Serves the current content of the files without a restart.
  *
@@ -116,7 +108,17 @@ export interface FollowOptions {
 export function followTlsFiles(
   server: HttpsServer,
   files: TlsFiles,
-  { onReplaced, onError, everyMs }: FollowOptions,
+  {
+    onReplaced,
+    onError,
+    everyMs,
+  }: {
+    /** New connections use the new files from now on; open connections continue. */
+    readonly onReplaced: () => void;
+    /** Called once for each state of the files that cannot be served. The last valid files remain in use. */
+    readonly onError: (error: unknown) => void;
+    readonly everyMs?: number;
+  },
 ): () => void {
   const replace = () => {
     try {

@@ -61,16 +61,6 @@ export class TokenBuckets<Key> {
   }
 }
 
-export interface RateLimitOptions {
-  /** Requests per second of one credential; 0 for no limit. */
-  readonly perCredential: number;
-  /** Requests per second of one token in an app: of a link, a session, or a reader; 0 for no limit. */
-  readonly perAppToken: number;
-  /** Requests per second of one address; 0 for no limit. */
-  readonly perAddress: number;
-  readonly monotonicMs: () => number;
-}
-
 /** Backends work in bursts, such as a nightly reconciliation, or a restart that reads everything again. */
 const BURST_SECONDS = 10;
 /** Buckets in use at once; each takes about 100 bytes. */
@@ -110,7 +100,20 @@ declare module 'fastify' {
  */
 export function limitRates(
   server: Server,
-  { perCredential, perAppToken, perAddress, monotonicMs }: RateLimitOptions,
+  {
+    perCredential,
+    perAppToken,
+    perAddress,
+    monotonicMs,
+  }: {
+    /** Requests per second of one credential; 0 for no limit. */
+    readonly perCredential: number;
+    /** Requests per second of one token in an app: of a link, a session, or a reader; 0 for no limit. */
+    readonly perAppToken: number;
+    /** Requests per second of one address; 0 for no limit. */
+    readonly perAddress: number;
+    readonly monotonicMs: () => number;
+  },
 ): void {
   const credentials = bucketsOf<number>(perCredential);
   const appTokens = bucketsOf<number>(perAppToken);
@@ -203,10 +206,6 @@ interface TapRates {
   readonly perMerchant: number;
 }
 
-export interface TapLimitsOptions extends TapRates {
-  readonly monotonicMs: () => number;
-}
-
 /**
  * Limits how many taps, PINs and acknowledgements a token and a merchant may submit. A busy shop never reaches these
  * limits. They stop a token that was lost or given to a customer, and a client in a loop, before they exhaust
@@ -218,7 +217,14 @@ export class TapLimits {
   readonly #tokens: TokenBuckets<number>;
   readonly #merchants: TokenBuckets<string>;
 
-  constructor({ perLink, perToken, perMerchant, monotonicMs }: TapLimitsOptions) {
+  constructor({
+    perLink,
+    perToken,
+    perMerchant,
+    monotonicMs,
+  }: TapRates & {
+    readonly monotonicMs: () => number;
+  }) {
     this.#monotonicMs = monotonicMs;
     this.#links = bucketsOf(perLink);
     this.#tokens = bucketsOf(perToken);

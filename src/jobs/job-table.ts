@@ -60,11 +60,6 @@ interface FinishedJob {
   readonly again?: StorableJob | undefined;
 }
 
-interface JobTableOptions {
-  /** Between two searches for orphaned jobs. */
-  readonly monitorSeconds?: number;
-}
-
 /**
  * The gateway's jobs, in pg-boss. Jobs are inserted, taken and removed in the caller's commit, so a job and the
  * status from which it follows are stored together or not at all.
@@ -91,7 +86,12 @@ export class JobTable implements JobsInCommit {
   static async open(
     database: pg.Pool,
     onError: (error: unknown) => void,
-    { monitorSeconds = MONITOR_SECONDS }: JobTableOptions = {},
+    {
+      monitorSeconds = MONITOR_SECONDS,
+    }: {
+      /** Between two searches for orphaned jobs. */
+      readonly monitorSeconds?: number;
+    } = {},
   ): Promise<JobTable> {
     const installing = openAlike(database, {
       maxConnections: INSTALLING_CONNECTIONS,

@@ -27,12 +27,6 @@ export interface Readiness {
   readonly hsm?: Readonly<Record<string, HsmDeviceStatus>> | undefined;
 }
 
-export interface HealthParts {
-  readonly database: Database;
-  readonly switches: WatchedSwitches | undefined;
-  readonly devices: HsmDevices | undefined;
-}
-
 /** A signed-on switch without a usable key takes no messages that need it. */
 function availabilityOf({ availability, stats }: Pick<AcquirerSwitch, 'availability' | 'stats'>): string {
   if (availability !== 'ready' && availability !== 'full') return availability;
@@ -48,7 +42,15 @@ export class Health {
   #isDraining = false;
   #last: { atMs: number; isUp: Promise<boolean> } | undefined;
 
-  constructor({ database, switches, devices }: HealthParts) {
+  constructor({
+    database,
+    switches,
+    devices,
+  }: {
+    readonly database: Database;
+    readonly switches: WatchedSwitches | undefined;
+    readonly devices: HsmDevices | undefined;
+  }) {
     this.#database = database;
     this.#switches = switches;
     this.#devices = devices;

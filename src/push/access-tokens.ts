@@ -18,12 +18,6 @@ const MAX_RESPONSE_BYTES = 16_384;
 
 const tokenResponse = z.object({ access_token: z.string().min(1), expires_in: z.number().positive() });
 
-export interface AccessTokensOptions {
-  readonly account: ServiceAccount;
-  readonly fetcher: Pick<GuardedFetch, 'request'>;
-  readonly clock: Clock;
-}
-
 interface HeldToken {
   readonly token: Secret<string>;
   /** When the token is renewed, on the monotonic clock. */
@@ -32,11 +26,15 @@ interface HeldToken {
 
 /** OAuth 2 access tokens of a service account (RFC 7523 2.1), each used until it is about to expire. */
 export class AccessTokens {
-  readonly #options: AccessTokensOptions;
+  readonly #options;
   #held: HeldToken | undefined;
   #asking: Promise<HeldToken | undefined> | undefined;
 
-  constructor(options: AccessTokensOptions) {
+  constructor(options: {
+    readonly account: ServiceAccount;
+    readonly fetcher: Pick<GuardedFetch, 'request'>;
+    readonly clock: Clock;
+  }) {
     this.#options = options;
   }
 

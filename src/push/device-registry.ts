@@ -7,21 +7,19 @@ import type { Directory } from '../payments/ports/directory-ports.ts';
 import type { Tenant } from '../payments/ports/store-ports.ts';
 import type { DeviceKey, DevicePage, DeviceRefusal, DeviceStore, DeviceUser, OwnedMerchants } from './ports.ts';
 
-export interface DeviceRegistryOptions {
-  readonly devices: DeviceStore;
-  readonly vault: PushTokenVault;
-  readonly merchants: OwnedMerchants;
-  readonly directory: Pick<Directory, 'isBlockedDevice'>;
-}
-
 /**
  * The devices of merchants. The SDK or a backend registers them, and the tenants to which the merchant belongs manage
  * them.
  */
 export class DeviceRegistry {
-  readonly #options: DeviceRegistryOptions;
+  readonly #options;
 
-  constructor(options: DeviceRegistryOptions) {
+  constructor(options: {
+    readonly devices: DeviceStore;
+    readonly vault: PushTokenVault;
+    readonly merchants: OwnedMerchants;
+    readonly directory: Pick<Directory, 'isBlockedDevice'>;
+  }) {
     this.#options = options;
   }
 

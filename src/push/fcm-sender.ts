@@ -17,21 +17,19 @@ const errorResponse = z.object({
   }),
 });
 
-interface FcmSenderOptions {
-  readonly account: ServiceAccount;
-  /** `https://fcm.googleapis.com`. */
-  readonly url: string;
-  readonly fetcher: Pick<GuardedFetch, 'request'>;
-  readonly clock: Clock;
-}
-
 /** Firebase Cloud Messaging, HTTP v1: `projects.messages.send`. */
 export class FcmSender implements PushSender {
-  readonly #options: FcmSenderOptions;
+  readonly #options;
   readonly #tokens: AccessTokens;
   readonly #url: URL;
 
-  constructor(options: FcmSenderOptions) {
+  constructor(options: {
+    readonly account: ServiceAccount;
+    /** `https://fcm.googleapis.com`. */
+    readonly url: string;
+    readonly fetcher: Pick<GuardedFetch, 'request'>;
+    readonly clock: Clock;
+  }) {
     this.#options = options;
     this.#tokens = new AccessTokens(options);
     this.#url = new URL(`/v1/projects/${options.account.projectId}/messages:send`, options.url);

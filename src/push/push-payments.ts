@@ -28,21 +28,6 @@ const DELAYS_SECONDS = [5, 10, 20, 40, 60, 60, 60];
 /** If a push service asks for a longer pause, it exceeds what a customer at a till accepts. */
 const MAX_DELAY_SECONDS = 60;
 
-export interface PushPaymentsOptions {
-  readonly devices: DeviceStore;
-  readonly vault: PushTokenVault;
-  /** Creates the links. */
-  readonly services: LinkServices;
-  readonly links: Pick<LinkFinder, 'find'>;
-  readonly sender: PushSender;
-  readonly directory: Pick<Directory, 'isBlockedDevice'>;
-  readonly enqueue: (job: StorableJob) => Promise<void>;
-  /** Keeps the outcome of the last attempt. Never fails: the message was sent or not all the same. */
-  readonly record: (push: PushRecord) => Promise<void>;
-  /** Called for each push that cannot be delivered. */
-  readonly onFailed: (push: FailedPush) => void;
-}
-
 interface FailedPush {
   readonly acquirerId: number;
   /** Reference of the link. */
@@ -61,9 +46,22 @@ type PushJob = JobPayloads['push'];
 
 /** Sends payments to devices: at once, or by jobs while the push service is unavailable. */
 export class PushPayments {
-  readonly #options: PushPaymentsOptions;
+  readonly #options;
 
-  constructor(options: PushPaymentsOptions) {
+  constructor(options: {
+    readonly devices: DeviceStore;
+    readonly vault: PushTokenVault;
+    /** Creates the links. */
+    readonly services: LinkServices;
+    readonly links: Pick<LinkFinder, 'find'>;
+    readonly sender: PushSender;
+    readonly directory: Pick<Directory, 'isBlockedDevice'>;
+    readonly enqueue: (job: StorableJob) => Promise<void>;
+    /** Keeps the outcome of the last attempt. Never fails: the message was sent or not all the same. */
+    readonly record: (push: PushRecord) => Promise<void>;
+    /** Called for each push that cannot be delivered. */
+    readonly onFailed: (push: FailedPush) => void;
+  }) {
     this.#options = options;
   }
 

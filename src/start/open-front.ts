@@ -52,16 +52,23 @@ function thisInstallation(env: string, url: string): object {
   return { url, description: `This installation (${env})`, variables: { env: variable } };
 }
 
-interface FrontParts {
-  readonly log: Log;
-  readonly tracing: Tracing | undefined;
-  readonly examplesOf: ExamplesOf | undefined;
-  readonly shown: Shown;
-  readonly tapLoad: TapLoad;
-}
-
 /** The HTTP server with the routes of the process's role. */
-export function openFront(parts: RouteParts, { log, tracing, examplesOf, shown, tapLoad }: FrontParts): Server {
+export function openFront(
+  parts: RouteParts,
+  {
+    log,
+    tracing,
+    examplesOf,
+    shown,
+    tapLoad,
+  }: {
+    readonly log: Log;
+    readonly tracing: Tracing | undefined;
+    readonly examplesOf: ExamplesOf | undefined;
+    readonly shown: Shown;
+    readonly tapLoad: TapLoad;
+  },
+): Server {
   const { config, deadlines, deps, metrics } = parts;
   const isDev = config.TAPWIRE_ENV === 'dev';
   const responseTimes = { switchWaitMs: () => deadlines.requestMs };

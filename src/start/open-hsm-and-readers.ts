@@ -37,16 +37,21 @@ export interface CardReaders {
   readonly readers: ReadersInUse;
 }
 
-export interface CardReaderParts {
+export function openCardReaders({
+  config,
+  formats,
+  stores,
+  clock,
+  hsm,
+  log,
+}: {
   readonly config: Config;
   readonly formats: ReaderFormats;
   readonly stores: Pick<Stores, 'keys'>;
   readonly clock: Clock;
   readonly hsm: OpenedHsm | undefined;
   readonly log: Log;
-}
-
-export function openCardReaders({ config, formats, stores, clock, hsm, log }: CardReaderParts): CardReaders {
+}): CardReaders {
   const { keys } = stores;
   const { verifyDukptMac, decipherDukpt } = hsm ?? {};
   const readerHsm =
@@ -70,16 +75,14 @@ export function readerRulesOf(config: Config, formats: ReaderFormats): ReaderRul
 
 const FILE_FAULT = 'key file of the HSM cannot be used, previous keys remain in use';
 
-export interface GatewayHsmParts {
+/** The HSM of a gateway: it follows the file of its keys, and the uses of keys are noted. Undefined if none is configured. */
+export async function openGatewayHsm(parts: {
   readonly config: Config;
   readonly database: Database;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly log: Log;
   readonly closers: Closers;
-}
-
-/** The HSM of a gateway: it follows the file of its keys, and the uses of keys are noted. Undefined if none is configured. */
-export async function openGatewayHsm(parts: GatewayHsmParts): Promise<OpenedHsm | undefined> {
+}): Promise<OpenedHsm | undefined> {
   const { config, database, clock, log, closers } = parts;
   const { TAPWIRE_ENV: environment, HSM_KEYS_FILE: keysFile, HSM_MODULE: module } = config;
   const hsm = await openHsm({ environment, keysFile, module, log });

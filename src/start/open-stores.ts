@@ -23,16 +23,18 @@ import type { Closers, Report } from './opening.ts';
 
 export type Stores = Awaited<ReturnType<typeof openStores>>;
 
-export interface StoreOptions {
-  readonly config: Config;
-  readonly databases: Databases;
-  /** Interval at which settings in the database are followed. */
-  readonly settingsEveryMs: number | undefined;
-}
-
 /** The keys and everything on Postgres that each role needs. */
 export async function openStores(
-  { config, databases, settingsEveryMs }: StoreOptions,
+  {
+    config,
+    databases,
+    settingsEveryMs,
+  }: {
+    readonly config: Config;
+    readonly databases: Databases;
+    /** Interval at which settings in the database are followed. */
+    readonly settingsEveryMs: number | undefined;
+  },
   report: Report,
   closers: Closers,
 ) {
@@ -181,15 +183,6 @@ export async function prepareDatabase(config: Config): Promise<PreparedDatabase>
   }
 }
 
-export interface CellParts {
-  readonly config: Config;
-  readonly url: string;
-  readonly database: Database;
-  readonly stores: Stores;
-  readonly report: Report;
-  readonly closers: Closers;
-}
-
 /** What an installation of several cells needs in a process with connections to switches. */
 export interface Cell {
   readonly locks: LineLocks;
@@ -205,7 +198,14 @@ export async function openCell({
   stores,
   report,
   closers,
-}: CellParts): Promise<Cell | undefined> {
+}: {
+  readonly config: Config;
+  readonly url: string;
+  readonly database: Database;
+  readonly stores: Stores;
+  readonly report: Report;
+  readonly closers: Closers;
+}): Promise<Cell | undefined> {
   const { CELL_NAME: name } = config;
   if (name === undefined) {
     await refuseInCell(database);

@@ -156,16 +156,20 @@ export function createCompletionCheck(
   };
 }
 
-export interface OtherProcessesParts {
+/** The connections of the other processes that share the switches. A worker accepts no taps, so it hands none over. */
+export function openOtherProcesses({
+  config,
+  database,
+  switches,
+  sealer,
+  report,
+}: {
   readonly config: Config;
   readonly database: Database;
   readonly switches: AcquirerSwitches;
   readonly sealer: HandoverSealer;
   readonly report: Report;
-}
-
-/** The connections of the other processes that share the switches. A worker accepts no taps, so it hands none over. */
-export function openOtherProcesses({ config, database, switches, sealer, report }: OtherProcessesParts) {
+}) {
   return SharedLines.open({
     reported: postgresProcessLines(database),
     switches,

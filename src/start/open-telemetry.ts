@@ -27,16 +27,6 @@ import type { Config } from './config.ts';
 import type { Databases } from './open-stores.ts';
 import type { Closers } from './opening.ts';
 
-export interface MetricsParts {
-  readonly config: Config;
-  readonly databases: Databases;
-  readonly messages: WatchedMessages;
-  readonly tapLoad: TapLoad;
-  readonly switches: (WatchedSwitches & { readonly faults: ReadonlyMap<string, string> }) | undefined;
-  readonly devices: HsmDevices | undefined;
-  readonly closers: Closers;
-}
-
 /** The metrics of this process; each component adds its own. */
 export function openMetrics({
   config,
@@ -46,7 +36,15 @@ export function openMetrics({
   switches,
   devices,
   closers,
-}: MetricsParts): Metrics {
+}: {
+  readonly config: Config;
+  readonly databases: Databases;
+  readonly messages: WatchedMessages;
+  readonly tapLoad: TapLoad;
+  readonly switches: (WatchedSwitches & { readonly faults: ReadonlyMap<string, string> }) | undefined;
+  readonly devices: HsmDevices | undefined;
+  readonly closers: Closers;
+}): Metrics {
   const metrics = new Metrics();
   // One Prometheus may read several cells.
   if (config.CELL_NAME !== undefined) metrics.registry.setDefaultLabels({ cell: config.CELL_NAME });

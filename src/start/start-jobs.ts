@@ -174,7 +174,11 @@ function retentionOf(config: Config): Retention {
   };
 }
 
-export interface WakeupParts {
+/**
+ * For taps and for jobs: the channel that reports changes of a transaction to its waiters, within the process or between the processes of
+ * an installation.
+ */
+export function openWakeups(parts: {
   readonly config: Config;
   readonly sharesSwitches: boolean;
   readonly database: Database;
@@ -184,13 +188,7 @@ export interface WakeupParts {
   readonly onAuthorize: () => void;
   readonly report: Report;
   readonly closers: Closers;
-}
-
-/**
- * For taps and for jobs: the channel that reports changes of a transaction to its waiters, within the process or between the processes of
- * an installation.
- */
-export function openWakeups(parts: WakeupParts): { readonly ofTaps: Wakeups; readonly ofJobs: Wakeups } {
+}): { readonly ofTaps: Wakeups; readonly ofJobs: Wakeups } {
   const { config, sharesSwitches, database, url, onAuthorize, report, closers } = parts;
   const isAlone = config.TAPWIRE_ROLE === 'all' && !sharesSwitches;
   if (isAlone) {

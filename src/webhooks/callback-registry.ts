@@ -6,15 +6,6 @@ import { type GuardedFetch, readCallbackUrl, URL_FAULTS, type UrlPolicy } from '
 import type { EndpointStore, Integrator, RegisteredCallback, SecretOverlap } from './ports.ts';
 import { createWebhookSecret, type SecretVault } from './webhook-signature.ts';
 
-export interface CallbackRegistryOptions {
-  readonly endpoints: EndpointStore;
-  readonly vault: SecretVault;
-  readonly policy: UrlPolicy;
-  readonly fetcher: Pick<GuardedFetch, 'check'>;
-  /** Called for every change, so that this process uses it at once. */
-  readonly onChange: () => Promise<void>;
-}
-
 /** A secret that is shown now and never again. */
 export interface IssuedSecret {
   readonly secret: Secret<string>;
@@ -27,9 +18,16 @@ export interface IssuedSecret {
  * for links.
  */
 export class CallbackRegistry {
-  readonly #options: CallbackRegistryOptions;
+  readonly #options;
 
-  constructor(options: CallbackRegistryOptions) {
+  constructor(options: {
+    readonly endpoints: EndpointStore;
+    readonly vault: SecretVault;
+    readonly policy: UrlPolicy;
+    readonly fetcher: Pick<GuardedFetch, 'check'>;
+    /** Called for every change, so that this process uses it at once. */
+    readonly onChange: () => Promise<void>;
+  }) {
     this.#options = options;
   }
 

@@ -69,18 +69,19 @@ const MAX_ADDRESSES = 8;
 /** RFC 6761 6.3: these names always mean this machine, regardless of DNS. */
 const LOCALHOST = /(^|\.)localhost\.?$/i;
 
-interface NameResolverOptions {
-  /** Replaces the machine's own name servers: `address` or `address:port`. */
-  readonly servers?: readonly string[];
-  /** Limit of one try at one server. */
-  readonly timeoutMs?: number;
-}
-
 /**
  * Queries the name servers directly. The system's `getaddrinfo` would occupy a thread of the pool that verifies
  * signatures for as long as a slow name server takes.
  */
-export function createNameResolver({ servers, timeoutMs = TIMEOUT_MS }: NameResolverOptions = {}): ResolveName {
+export function createNameResolver({
+  servers,
+  timeoutMs = TIMEOUT_MS,
+}: {
+  /** Replaces the machine's own name servers: `address` or `address:port`. */
+  readonly servers?: readonly string[];
+  /** Limit of one try at one server. */
+  readonly timeoutMs?: number;
+} = {}): ResolveName {
   const resolver = new Resolver({ timeout: timeoutMs, tries: TRIES });
   if (servers) resolver.setServers(servers);
   return async (name) => {

@@ -26,17 +26,6 @@ const MAX_RUNNING = 1_024;
 /** Further deliveries whose receivers have not responded for a second: a socket each, as in `paces.ts`. */
 const MAX_SLOW = 4_096;
 
-export interface PromptDeliveriesOptions {
-  readonly store: PromptStore;
-  readonly deliverer: Pick<WebhookDeliverer, 'attempt'>;
-  readonly lanes: Pick<Lanes, 'enterPrompt'>;
-  /** A clock that never goes backwards. */
-  readonly nowMs: () => number;
-  /** Wraps each delivery, such as in a span. */
-  readonly around: <Result>(job: FirstDelivery['job'], work: () => Promise<Result>) => Promise<Result>;
-  readonly onError: (error: unknown) => void;
-}
-
 interface Waiting {
   readonly first: FirstDelivery;
   readonly addedAtMs: number;
@@ -53,7 +42,7 @@ type Going = Extract<Turn, { kind: 'go' }>;
  */
 export class PromptDeliveries implements PromptWebhooks {
   readonly leaseSeconds = LEASE_SECONDS;
-  readonly #options: PromptDeliveriesOptions;
+  readonly #options;
   /** By endpoint, oldest first. */
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #places = new Shares<string>(MAX_WAITING);
@@ -64,7 +53,16 @@ export class PromptDeliveries implements PromptWebhooks {
   readonly #work = new Set<Promise<void>>();
   #isStopped = false;
 
-  constructor(options: PromptDeliveriesOptions) {
+  constructor(options: {
+    readonly store: PromptStore;
+    readonly deliverer: Pick<WebhookDeliverer, 'attempt'>;
+    readonly lanes: Pick<Lanes, 'enterPrompt'>;
+    /** A clock that never goes backwards. */
+    readonly nowMs: () => number;
+    /** Wraps each delivery, such as in a span. */
+    readonly around: <Result>(job: FirstDelivery['job'], work: () => Promise<Result>) => Promise<Result>;
+    readonly onError: (error: unknown) => void;
+  }) {
     this.#options = options;
   }
 

@@ -21,16 +21,6 @@ const REST_FACTOR = 9;
 /** Deliveries that may be brought forward only near their scheduled time wait this long at most. */
 const WAIT_MOST_SECONDS = 3_600;
 
-export interface RecoveriesOptions {
-  readonly waiting: WaitingDeliveries;
-  readonly lanes: Pick<Lanes, 'mayHaveWaiting' | 'setNoneWaiting' | 'isFailing' | 'room'>;
-  /** A clock that never goes backwards. */
-  readonly nowMs: () => number;
-  /** From 0 to 1: endpoints that recover together must not be processed at the same moment. */
-  readonly random: () => number;
-  readonly onError: (error: unknown) => void;
-}
-
 interface Recovery {
   readonly acquirerId: number;
   pace: number;
@@ -44,13 +34,21 @@ interface Wanted {
 }
 
 export class Recoveries {
-  readonly #options: RecoveriesOptions;
+  readonly #options;
   readonly #recoveries = new Map<string, Recovery>();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
   #isStopped = false;
 
-  constructor(options: RecoveriesOptions) {
+  constructor(options: {
+    readonly waiting: WaitingDeliveries;
+    readonly lanes: Pick<Lanes, 'mayHaveWaiting' | 'setNoneWaiting' | 'isFailing' | 'room'>;
+    /** A clock that never goes backwards. */
+    readonly nowMs: () => number;
+    /** From 0 to 1: endpoints that recover together must not be processed at the same moment. */
+    readonly random: () => number;
+    readonly onError: (error: unknown) => void;
+  }) {
     this.#options = options;
   }
 

@@ -19,17 +19,6 @@ const PROBE_AGAIN_SECONDS = { least: 15, most: 60 } as const;
 /** A stop waits this long for responses that are about to arrive. */
 const STOP_AFTER_MS = 500;
 
-export interface WebhookDelivererOptions {
-  readonly store: DeliveryStore;
-  readonly fetcher: Pick<GuardedFetch, 'request'>;
-  readonly vault: SecretVault;
-  readonly lanes: Lanes;
-  readonly recoveries: Recoveries;
-  readonly clock: Clock;
-  /** Returns numbers from 0 to 1. */
-  readonly random: () => number;
-}
-
 type WebhookJob = JobPayloads['webhook'];
 
 /** The result of a job: removed in the commit of its result, or to be taken again. */
@@ -42,10 +31,19 @@ interface Made {
 
 /** Makes the attempts of the schedule, and records each with its consequences. */
 export class WebhookDeliverer {
-  readonly #options: WebhookDelivererOptions;
+  readonly #options;
   readonly #stopping = new AbortController();
 
-  constructor(options: WebhookDelivererOptions) {
+  constructor(options: {
+    readonly store: DeliveryStore;
+    readonly fetcher: Pick<GuardedFetch, 'request'>;
+    readonly vault: SecretVault;
+    readonly lanes: Lanes;
+    readonly recoveries: Recoveries;
+    readonly clock: Clock;
+    /** Returns numbers from 0 to 1. */
+    readonly random: () => number;
+  }) {
     this.#options = options;
   }
 

@@ -27,16 +27,6 @@ export interface Attesters {
   attesters(acquirerId: number): readonly Attester[];
 }
 
-export interface AttestationsOptions {
-  readonly attesters: Attesters;
-  /** Required in `aud`. */
-  readonly audience: string;
-  /** Milliseconds since 1970. */
-  readonly nowMs: () => number;
-  /** Called with the result of each check, also of those that refuse nothing. */
-  readonly count: (result: AttestationResult) => void;
-}
-
 /** `accepted`, or why not. */
 export type AttestationResult = 'accepted' | AttestationCode;
 
@@ -52,11 +42,19 @@ interface Accepted {
  * PIN, and refuses one that cannot be verified.
  */
 export class Attestations {
-  readonly #options: AttestationsOptions;
+  readonly #options;
   /** Keyed by SHA-256, because a heap dump must not contain valid attestations. */
   readonly #accepted = new LruMap<string, Accepted>(MAX_CACHED);
 
-  constructor(options: AttestationsOptions) {
+  constructor(options: {
+    readonly attesters: Attesters;
+    /** Required in `aud`. */
+    readonly audience: string;
+    /** Milliseconds since 1970. */
+    readonly nowMs: () => number;
+    /** Called with the result of each check, also of those that refuse nothing. */
+    readonly count: (result: AttestationResult) => void;
+  }) {
     this.#options = options;
   }
 

@@ -14,12 +14,6 @@ import {
 /** @throws OutboundError if there is no response with status 200, in time and within the limits */
 type FetchKeySet = (url: string) => Promise<string>;
 
-export interface KeySetsOptions {
-  readonly fetch: FetchKeySet;
-  readonly monotonicMs: () => number;
-  readonly onError: (error: unknown) => void;
-}
-
 /** Maximum use of a key after its issuer has withdrawn it; other verifiers keep a set as long or longer. */
 const FRESH_MS = 5 * 60_000;
 /** Age for a refresh, so that a request never finds an expired set. */
@@ -77,7 +71,7 @@ interface KeySet extends OwnedKeySet {
  * day.
  */
 export class KeySets {
-  readonly #options: KeySetsOptions;
+  readonly #options;
   readonly #sets = new Map<string, KeySet>();
   readonly #line = lineOf(FETCHES_AT_ONCE);
   readonly #failingLine = lineOf(FAILING_AT_ONCE);
@@ -85,7 +79,11 @@ export class KeySets {
   readonly #timer: NodeJS.Timeout;
   #changes = 0;
 
-  constructor(options: KeySetsOptions) {
+  constructor(options: {
+    readonly fetch: FetchKeySet;
+    readonly monotonicMs: () => number;
+    readonly onError: (error: unknown) => void;
+  }) {
     this.#options = options;
     this.#timer = setInterval(() => this.refresh(), REFRESH_EVERY_MS).unref();
   }

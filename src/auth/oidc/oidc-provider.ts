@@ -78,21 +78,6 @@ function toSignInError(error: unknown): SignInError {
   return new SignInError('INVALID', 'malformed callback', options);
 }
 
-interface OidcOptions {
-  readonly issuer: string;
-  readonly clientId: string;
-  /** Undefined for a public client, which has only PKCE. */
-  readonly clientSecret: string | undefined;
-  readonly scopes: string;
-  readonly roleClaim: string;
-  readonly roles: readonly MappedRole[];
-  /** The person must have authenticated at the provider within this time; 0 accepts any time. */
-  readonly maxAgeSeconds: number;
-  /** Only in dev: a provider over HTTP. */
-  readonly allowsHttp: boolean;
-  readonly monotonicMs?: (() => number) | undefined;
-}
-
 /** Endpoints and algorithms of a provider change rarely. A restart of the gateway reads them at once. */
 const CONFIGURATION_FRESH_MS = 60 * 60_000;
 const MAX_NAME_CHARS = 100;
@@ -103,12 +88,25 @@ const MAX_NAME_CHARS = 100;
  * verified, so algorithm `none` is refused.
  */
 export class OidcProvider {
-  readonly #options: OidcOptions;
+  readonly #options;
   readonly #monotonicMs: () => number;
   #known: { readonly configuration: oidc.Configuration; readonly atMs: number } | undefined;
   #reading: Promise<oidc.Configuration> | undefined;
 
-  constructor(options: OidcOptions) {
+  constructor(options: {
+    readonly issuer: string;
+    readonly clientId: string;
+    /** Undefined for a public client, which has only PKCE. */
+    readonly clientSecret: string | undefined;
+    readonly scopes: string;
+    readonly roleClaim: string;
+    readonly roles: readonly MappedRole[];
+    /** The person must have authenticated at the provider within this time; 0 accepts any time. */
+    readonly maxAgeSeconds: number;
+    /** Only in dev: a provider over HTTP. */
+    readonly allowsHttp: boolean;
+    readonly monotonicMs?: (() => number) | undefined;
+  }) {
     this.#options = options;
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
   }

@@ -149,12 +149,6 @@ interface LoginCheckOptions {
   readonly monotonicMs?: (() => number) | undefined;
 }
 
-interface LogInOptions extends LoginCheckOptions {
-  readonly tokens: LoginTokens;
-  /** Whether the user must set up a second factor first, which only the console offers. */
-  readonly mustEnrol: (user: PortalUser) => boolean;
-}
-
 interface LoginRequest {
   readonly username: string;
   readonly password: string;
@@ -190,7 +184,15 @@ interface Session {
 /**
  * Makes the function that starts sessions by token. @returns a function that throws what `createLoginCheck`'s does
  */
-export function createLogIn({ tokens, mustEnrol, ...options }: LogInOptions): LogIn {
+export function createLogIn({
+  tokens,
+  mustEnrol,
+  ...options
+}: LoginCheckOptions & {
+  readonly tokens: LoginTokens;
+  /** Whether the user must set up a second factor first, which only the console offers. */
+  readonly mustEnrol: (user: PortalUser) => boolean;
+}): LogIn {
   const check = createLoginCheck(options);
   return async (request) => {
     const user = await check(request);

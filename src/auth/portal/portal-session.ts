@@ -76,18 +76,16 @@ export interface PortalSession {
 /** Why a session is needed: see `find`. */
 export type SessionUse = 'watch' | 'follow' | 'act';
 
-export interface PortalSessionsOptions {
-  readonly sessions: SessionStore;
-  readonly users: PortalUsers;
-  /** Whether the present settings still give a person of a provider this role. */
-  readonly isGranted: (identity: ProviderIdentity) => boolean;
-  readonly mustEnrol: (user: PortalUser) => boolean;
-}
-
 export class PortalSessions {
-  readonly #options: PortalSessionsOptions;
+  readonly #options;
 
-  constructor(options: PortalSessionsOptions) {
+  constructor(options: {
+    readonly sessions: SessionStore;
+    readonly users: PortalUsers;
+    /** Whether the present settings still give a person of a provider this role. */
+    readonly isGranted: (identity: ProviderIdentity) => boolean;
+    readonly mustEnrol: (user: PortalUser) => boolean;
+  }) {
     this.#options = options;
   }
 

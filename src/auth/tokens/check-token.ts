@@ -15,13 +15,6 @@ export function includesTenant(outer: Tenant, inner: Tenant): boolean {
   );
 }
 
-export interface TokenCheckerOptions {
-  readonly tokens: MerchantTokenVerifier;
-  /** The registered issuers, with the keys that they publish. */
-  readonly registered: RegisteredIssuers;
-  readonly keys: IssuerKeys;
-}
-
 /** The first check that a token fails. `acquirers`, for the operator only: those that share the issuer. */
 interface FailedCheck {
   readonly name: TokenCheckName;
@@ -36,7 +29,16 @@ export type CheckToken = (token: string, asker: ApiKeyOwner) => Promise<FailedCh
  * the token are reported to any caller. Nothing is reported about an issuer of another tenant or of the gateway, as
  * if it were not registered.
  */
-export function createTokenCheck({ tokens, registered, keys }: TokenCheckerOptions): CheckToken {
+export function createTokenCheck({
+  tokens,
+  registered,
+  keys,
+}: {
+  readonly tokens: MerchantTokenVerifier;
+  /** The registered issuers, with the keys that they publish. */
+  readonly registered: RegisteredIssuers;
+  readonly keys: IssuerKeys;
+}): CheckToken {
   return async (token, asker) => {
     try {
       const { claims, kid } = readToken(token);

@@ -34,15 +34,6 @@ export interface TokenKeys {
   tokenKey(kid: string): TokenKey | undefined;
 }
 
-export interface OwnTokensOptions {
-  /** Read for each token, because a rotation needs no restart. */
-  readonly keys: TokenKeys;
-  /** The name of the installation: issuer and audience of these tokens. */
-  readonly name: string;
-  /** Milliseconds since 1970, for `iat` and `exp`. */
-  readonly nowMs: () => number;
-}
-
 /** A valid token of the gateway with any use. */
 export interface OwnToken {
   readonly use: TokenUse;
@@ -61,9 +52,16 @@ const ALGORITHM = 'ES256';
 const TYPE = 'JWT';
 
 export class OwnTokens {
-  readonly #options: OwnTokensOptions;
+  readonly #options;
 
-  constructor(options: OwnTokensOptions) {
+  constructor(options: {
+    /** Read for each token, because a rotation needs no restart. */
+    readonly keys: TokenKeys;
+    /** The name of the installation: issuer and audience of these tokens. */
+    readonly name: string;
+    /** Milliseconds since 1970, for `iat` and `exp`. */
+    readonly nowMs: () => number;
+  }) {
     this.#options = options;
   }
 

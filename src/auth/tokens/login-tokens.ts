@@ -7,15 +7,6 @@ import type { MerchantPrincipal } from '../issuers/verify-merchant-token.ts';
 import type { PortalUser, PortalUsers } from '../portal/portal-user.ts';
 import type { OwnToken, OwnTokens } from './gateway-tokens.ts';
 
-interface LoginTokensOptions {
-  readonly tokens: OwnTokens;
-  readonly users: PortalUsers;
-  readonly lifetimeSeconds: number;
-  /** Milliseconds since 1970. */
-  readonly nowMs: () => number;
-  readonly monotonicMs?: (() => number) | undefined;
-}
-
 /**
  * The sessions of portal users. A token contains only the user's id. The user's tenant and rights are read from the
  * store, at most 4 s ago. Rights can therefore be removed, and a user blocked, during a session.
@@ -26,7 +17,20 @@ export class LoginTokens {
   readonly #users: RecentReads<PortalUser | undefined>;
   readonly #nowMs: () => number;
 
-  constructor({ tokens, users, lifetimeSeconds, nowMs, monotonicMs }: LoginTokensOptions) {
+  constructor({
+    tokens,
+    users,
+    lifetimeSeconds,
+    nowMs,
+    monotonicMs,
+  }: {
+    readonly tokens: OwnTokens;
+    readonly users: PortalUsers;
+    readonly lifetimeSeconds: number;
+    /** Milliseconds since 1970. */
+    readonly nowMs: () => number;
+    readonly monotonicMs?: (() => number) | undefined;
+  }) {
     this.lifetimeSeconds = lifetimeSeconds;
     this.#tokens = tokens;
     this.#nowMs = nowMs;
@@ -72,14 +76,6 @@ export interface ProximityToken {
   readonly expiresAtMs: number;
 }
 
-interface ProximityTokensOptions {
-  readonly tokens: OwnTokens;
-  readonly directory: Pick<Directory, 'merchant' | 'user' | 'terminal'>;
-  readonly lifetimeSeconds: number;
-  /** Milliseconds since 1970. */
-  readonly nowMs: () => number;
-}
-
 /**
  * Makes the function that creates tokens for readers (4.3). They repeat what the integrator's own token states about
  * the merchant and its terminal.
@@ -87,7 +83,18 @@ interface ProximityTokensOptions {
  * @returns a function that throws AuthError FORBIDDEN without the right, RequestRejected (TOKEN_WITHOUT_TERMINAL)
  * with a pointer to each missing claim, or to a terminal that the merchant may not use (7.1)
  */
-export function createProximityTokens({ tokens, directory, lifetimeSeconds, nowMs }: ProximityTokensOptions) {
+export function createProximityTokens({
+  tokens,
+  directory,
+  lifetimeSeconds,
+  nowMs,
+}: {
+  readonly tokens: OwnTokens;
+  readonly directory: Pick<Directory, 'merchant' | 'user' | 'terminal'>;
+  readonly lifetimeSeconds: number;
+  /** Milliseconds since 1970. */
+  readonly nowMs: () => number;
+}) {
   return async (principal: MerchantPrincipal): Promise<ProximityToken> => {
     const { acquirerId, merchantId, userClaim } = principal;
     const merchant = directory.merchant(acquirerId, merchantId);

@@ -11,15 +11,6 @@ export type AwsOperation =
   | { readonly plane: 'data'; readonly name: string; readonly path: string }
   | { readonly plane: 'control'; readonly name: string };
 
-export interface AwsClientOptions {
-  readonly region: string;
-  readonly endpoints: { readonly data: string; readonly control: string };
-  readonly timeLimitMs: number;
-  /** Outstanding at once. */
-  readonly requests: number;
-  readonly signer: SignatureV4;
-}
-
 const SERVICE = 'payment-cryptography';
 const CONTROL_TARGET = 'PaymentCryptographyControlPlane';
 /** No response of the service is longer: a MAC, a PIN block, a description of a key, or 4 KB of plaintext. */
@@ -58,7 +49,7 @@ export class NodeSha256 {
 
 /** Signed requests to AWS Payment Cryptography, with a time limit and a limit of their number. */
 export class AwsClient {
-  readonly #options: AwsClientOptions;
+  readonly #options;
   readonly #roundTrips = new RoundTrips();
   readonly #failures: Record<string, number> = {};
   readonly #refusals: Record<string, number> = {};
@@ -69,7 +60,14 @@ export class AwsClient {
   #status: HsmDeviceStatus = 'starting';
   #lastFailure: string | undefined;
 
-  constructor(options: AwsClientOptions) {
+  constructor(options: {
+    readonly region: string;
+    readonly endpoints: { readonly data: string; readonly control: string };
+    readonly timeLimitMs: number;
+    /** Outstanding at once. */
+    readonly requests: number;
+    readonly signer: SignatureV4;
+  }) {
     this.#options = options;
   }
 

@@ -55,12 +55,6 @@ const MAX_MAC_BYTES = 8;
  */
 const VERIFIED_BYTES = 4;
 
-export interface PayshieldHsmOptions {
-  readonly lmk: Lmk;
-  /** KSN Descriptor of G0 (3 H). */
-  readonly ksnDescriptor: string;
-}
-
 /**
  * An Hsm made of payShield devices. The keys are under the local master key of the devices; this process has no clear key
  * and no clear PIN.
@@ -71,9 +65,17 @@ export interface PayshieldHsmOptions {
 export class PayshieldHsm implements Hsm, HsmDevices {
   readonly #devices: DeviceGroup;
   readonly #keys: LmkKeyStore;
-  readonly #options: PayshieldHsmOptions;
+  readonly #options;
 
-  constructor(devices: DeviceGroup, keys: LmkKeyStore, options: PayshieldHsmOptions) {
+  constructor(
+    devices: DeviceGroup,
+    keys: LmkKeyStore,
+    options: {
+      readonly lmk: Lmk;
+      /** KSN Descriptor of G0 (3 H). */
+      readonly ksnDescriptor: string;
+    },
+  ) {
     this.#devices = devices;
     this.#keys = keys;
     this.#options = options;

@@ -17,16 +17,6 @@ const LONGEST_PAUSE_MS = 60_000;
 const MAX_STUCK = 4;
 const THREAD = new URL(`./token-thread.${MODULE_EXTENSION}`, import.meta.url);
 
-export interface TokenOptions {
-  /** Path of the PKCS #11 library. */
-  readonly modulePath: string;
-  readonly label: string;
-  readonly pin: string;
-  readonly limitMs?: number | undefined;
-  /** Tests replace it by one that hangs. */
-  readonly thread?: URL | undefined;
-}
-
 interface Waiting {
   readonly startedAtMs: number;
   readonly timer: NodeJS.Timeout;
@@ -51,7 +41,7 @@ interface Thread {
  * until the process is started again, because more logins would lock the token.
  */
 export class Token implements HsmDevices {
-  readonly #options: TokenOptions;
+  readonly #options;
   readonly #roundTrips = new RoundTrips();
   readonly #failures: Record<string, number> = {};
   readonly #refusals: Record<string, number> = {};
@@ -69,7 +59,15 @@ export class Token implements HsmDevices {
   #refusalOfPin: string | undefined;
   #isClosed = false;
 
-  constructor(options: TokenOptions) {
+  constructor(options: {
+    /** Path of the PKCS #11 library. */
+    readonly modulePath: string;
+    readonly label: string;
+    readonly pin: string;
+    readonly limitMs?: number | undefined;
+    /** Tests replace it by one that hangs. */
+    readonly thread?: URL | undefined;
+  }) {
     this.#options = options;
     this.#checks = setInterval(() => void this.check().catch(() => {}), CHECK_EVERY_MS).unref();
   }

@@ -236,20 +236,24 @@ const issuerKeys = {
   },
 } as const;
 
-export interface CredentialRoutesOptions extends RouteGuards {
-  readonly database: Database;
-  /** Mode of the keys that this installation accepts. */
-  readonly mode: ApiKeyMode;
-  readonly issuerRules: IssuerRules;
-  readonly loginDomains: readonly LoginDomain[];
-}
-
 /**
  * The credentials of an acquirer, its integrators and merchants: API keys, portal users, and keys that sign tokens.
  */
 export function registerCredentialRoutes(
   server: Server,
-  { database, mode, issuerRules, loginDomains, ...admin }: CredentialRoutesOptions,
+  {
+    database,
+    mode,
+    issuerRules,
+    loginDomains,
+    ...admin
+  }: RouteGuards & {
+    readonly database: Database;
+    /** Mode of the keys that this installation accepts. */
+    readonly mode: ApiKeyMode;
+    readonly issuerRules: IssuerRules;
+    readonly loginDomains: readonly LoginDomain[];
+  },
 ): void {
   registerKeyRoutes(server, { ...admin, apiKeys: new ApiKeySettings(database, mode) });
   registerUserRoutes(server, { ...admin, settings: new UserSettings(database, loginDomains) });

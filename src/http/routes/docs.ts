@@ -12,12 +12,6 @@ import type { RouteFacts } from '../route-table.ts';
 import { responseSchema, type Server } from '../server.ts';
 import { pageHeaders, type ServedFile, sendFile, servedFile, withoutTypes } from '../static-files.ts';
 
-export interface DocsRoutesOptions {
-  readonly document: () => ApiDocument;
-  /** Values that make the examples of a local demo work. They are given only to callers on the same machine. */
-  readonly examples?: (() => Promise<LiveExamples>) | undefined;
-}
-
 const FOLDER = new URL('../docs/', import.meta.url);
 const read = (name: string) => readFileSync(new URL(name, FOLDER), 'utf8');
 const SCRIPT = 'text/javascript; charset=utf-8';
@@ -117,7 +111,17 @@ function page(url: string, textOf: Rendered['textOf']) {
  * `/docs`: the API reference for people, made from the API document, and `/docs/errors`: every code. All files are
  * served from here, so it works offline.
  */
-export function registerDocsRoutes(server: Server, { document, examples }: DocsRoutesOptions): void {
+export function registerDocsRoutes(
+  server: Server,
+  {
+    document,
+    examples,
+  }: {
+    readonly document: () => ApiDocument;
+    /** Values that make the examples of a local demo work. They are given only to callers on the same machine. */
+    readonly examples?: (() => Promise<LiveExamples>) | undefined;
+  },
+): void {
   let shared: Reference | undefined;
   // What everyone but a reader on this machine gets: as many as there are operations and schemas.
   const kept = new Map<string, ServedFile>();

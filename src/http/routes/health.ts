@@ -6,23 +6,28 @@ import type { Readiness } from '../../observe/health.ts';
 import type { RouteFacts } from '../route-table.ts';
 import { responseSchema, type Server } from '../server.ts';
 
-interface HealthRoutesOptions {
-  readonly checks: {
-    readiness(): Promise<Readiness>;
-    switchStats(): Readonly<Record<string, unknown>> | Promise<Readonly<Record<string, unknown>>>;
-  };
-  /** METRICS_TOKEN: a caller with this token sees the health of each switch. */
-  readonly token: string | undefined;
-  /** dev: every caller sees it. */
-  readonly isOpen: boolean;
-}
-
 /**
  * `/livez`: the event loop runs. `/readyz`: the process can take taps; otherwise 503 with what is missing.
  * `/healthz`: the same with the state of each processor's connections, for people; always 200. Only the operator may
  * know which acquirers exist and how much traffic they have, so other callers see the state of the process only.
  */
-export function registerHealthRoutes(server: Server, { checks, token, isOpen }: HealthRoutesOptions): void {
+export function registerHealthRoutes(
+  server: Server,
+  {
+    checks,
+    token,
+    isOpen,
+  }: {
+    readonly checks: {
+      readiness(): Promise<Readiness>;
+      switchStats(): Readonly<Record<string, unknown>> | Promise<Readonly<Record<string, unknown>>>;
+    };
+    /** METRICS_TOKEN: a caller with this token sees the health of each switch. */
+    readonly token: string | undefined;
+    /** dev: every caller sees it. */
+    readonly isOpen: boolean;
+  },
+): void {
   const sees = ({ headers }: FastifyRequest) =>
     isOpen || (token !== undefined && isMetricsToken(headers.authorization, token));
   const alive = {
@@ -68,18 +73,23 @@ function open(name: string, summary: string, description: string): { facts: Rout
   return { facts: { name, summary, section: 'extension', takes: [], description } };
 }
 
-interface MetricsRouteOptions {
-  readonly metrics: { text(): Promise<string> };
-  /** The scraper sends it as Bearer. */
-  readonly token: string | undefined;
-  /** dev: the route is open without a token. In other environments the route then does not exist. */
-  readonly isOpen: boolean;
-}
-
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** `/metrics`: the metrics of this process for Prometheus. */
-export function registerMetricsRoute(server: Server, { metrics, token, isOpen }: MetricsRouteOptions): void {
+export function registerMetricsRoute(
+  server: Server,
+  {
+    metrics,
+    token,
+    isOpen,
+  }: {
+    readonly metrics: { text(): Promise<string> };
+    /** The scraper sends it as Bearer. */
+    readonly token: string | undefined;
+    /** dev: the route is open without a token. In other environments the route then does not exist. */
+    readonly isOpen: boolean;
+  },
+): void {
   server.route({
     method: 'GET',
     url: '/metrics',

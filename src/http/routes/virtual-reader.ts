@@ -11,25 +11,26 @@ import { withZod } from '../with-zod.ts';
 type CardName = 'visa' | 'mastercard' | 'maestro' | 'amex';
 type ReadValues = ReadonlyMap<number, Uint8Array>;
 
-export interface VirtualReaderRoutesOptions {
-  /** Sets `intent` of a request from the token of its link. */
-  readonly identify: (request: FastifyRequest) => Promise<void>;
-  readonly links: Pick<LinkFinder, 'find'>;
-  readonly directory: Pick<Directory, 'merchant'>;
-  /** A reader with test cards. */
-  readonly reader: {
-    read(card: CardName, payment: { amountMinor: number; currency: string; timeZone: string }): ReadValues;
-    enterPin(card: CardName, pin: string): ReadValues;
-  };
-}
-
 const FACTS = { section: 'extension', takes: ['intentToken'], isAsset: true } as const satisfies Partial<RouteFacts>;
 
 /**
  * `dev` only: replaces the hardware that the virtual phone of a pay page lacks. It reads a test card for the amount
  * of the link, and enciphers a PIN. The page seals the values and submits them to the same endpoint as any phone.
  */
-export function registerVirtualReaderRoutes(server: Server, options: VirtualReaderRoutesOptions): void {
+export function registerVirtualReaderRoutes(
+  server: Server,
+  options: {
+    /** Sets `intent` of a request from the token of its link. */
+    readonly identify: (request: FastifyRequest) => Promise<void>;
+    readonly links: Pick<LinkFinder, 'find'>;
+    readonly directory: Pick<Directory, 'merchant'>;
+    /** A reader with test cards. */
+    readonly reader: {
+      read(card: CardName, payment: { amountMinor: number; currency: string; timeZone: string }): ReadValues;
+      enterPin(card: CardName, pin: string): ReadValues;
+    };
+  },
+): void {
   const { identify, links, directory, reader } = options;
 
   withZod(server).route({

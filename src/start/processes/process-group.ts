@@ -137,17 +137,6 @@ const MISSED_BEFORE_END = 6;
 /** A start reads the directory and waits for two seconds at most. Ten times as long on a busy machine is a fault. */
 const READY_WITHIN_MS = 60_000;
 
-export interface ProcessGroupOptions {
-  /** The program of a process. */
-  readonly program: string;
-  readonly count: number;
-  /** Bound sockets on which all processes listen. If there are none, this process accepts and passes connections. */
-  readonly sockets: readonly BoundSocket[];
-  /** Environment variables besides those of the primary. */
-  readonly environment: NodeJS.ProcessEnv;
-  readonly log: Log;
-}
-
 interface Member {
   readonly number: number;
   readonly worker: Worker;
@@ -176,7 +165,7 @@ const MEMORY_OPTIONS = ['--no-parallel-scavenge', '--max-semi-space-size=64'];
  * that cures nothing. It opens no connection to a switch and handles no request.
  */
 export class ProcessGroup {
-  readonly #options: ProcessGroupOptions;
+  readonly #options;
   readonly #members = new Set<Member>();
   readonly #policy = new RestartPolicy();
   readonly #reporter: GroupReporter;
@@ -188,7 +177,16 @@ export class ProcessGroup {
   #isStarted = false;
   #isStopping = false;
 
-  constructor(options: ProcessGroupOptions) {
+  constructor(options: {
+    /** The program of a process. */
+    readonly program: string;
+    readonly count: number;
+    /** Bound sockets on which all processes listen. If there are none, this process accepts and passes connections. */
+    readonly sockets: readonly BoundSocket[];
+    /** Environment variables besides those of the primary. */
+    readonly environment: NodeJS.ProcessEnv;
+    readonly log: Log;
+  }) {
     this.#options = options;
     this.#reporter = new GroupReporter(() => [...this.#members]);
     this.broken = new Promise((_resolve, reject) => {

@@ -10,23 +10,24 @@ import type { ProtocolConnection } from './switch-protocol.ts';
 /** A faulty switch repeats its fault in every message; this is enough log lines to diagnose it. */
 const LINES_PER_SECOND = 10;
 
-export interface InboxParts<Message> {
-  readonly pending: PendingRequests<Message>;
-  readonly counters: PoolCounters;
-  readonly deadlines: Deadlines;
-  readonly connectionOf: (connection: Connection<Message>) => ProtocolConnection<Message> | undefined;
-}
-
 /**
  * Receives every message from the switch. A response is matched to its request or reported as unmatched. A request is
  * passed to the protocol. An unreadable message is counted and reported without any of its bytes.
  */
 export class Inbox<Message> implements MessageEvents<Message> {
   readonly #options: PoolOptions<Message>;
-  readonly #parts: InboxParts<Message>;
+  readonly #parts;
   readonly #budget = new LogBudget(LINES_PER_SECOND);
 
-  constructor(options: PoolOptions<Message>, parts: InboxParts<Message>) {
+  constructor(
+    options: PoolOptions<Message>,
+    parts: {
+      readonly pending: PendingRequests<Message>;
+      readonly counters: PoolCounters;
+      readonly deadlines: Deadlines;
+      readonly connectionOf: (connection: Connection<Message>) => ProtocolConnection<Message> | undefined;
+    },
+  ) {
     this.#options = options;
     this.#parts = parts;
   }

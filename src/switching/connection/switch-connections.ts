@@ -39,17 +39,6 @@ export interface ConnectionSummary {
   readonly isHeld: boolean;
 }
 
-export interface SwitchConnectionsParts<Message> {
-  readonly deadlines: Deadlines;
-  readonly pending: PendingRequests<Message>;
-  readonly counters: PoolCounters;
-  readonly limits: PoolLimits;
-  readonly timeouts: PoolTimeouts;
-  /** Called when a ready connection has room. */
-  readonly onRoom: (connection: Connection<Message>) => void;
-  readonly onLost: (connection: Connection<Message>) => void;
-}
-
 /**
  * The connections to one switch. It dials and accepts, signs on, dials lost connections again, and keeps every
  * connection in the list of its state. Only `#move` changes a state.
@@ -57,7 +46,7 @@ export interface SwitchConnectionsParts<Message> {
 export class SwitchConnections<Message> implements ConnectionEvents<Message> {
   readonly lists = new ConnectionLists<Message>();
   readonly #options: PoolOptions<Message>;
-  readonly #parts: SwitchConnectionsParts<Message>;
+  readonly #parts;
   readonly #context: ConnectionContext<Message>;
   readonly #upkeep = new Map<Connection<Message>, Upkeep<Message>>();
   readonly #redialers: Redialer<Message>[] = [];
@@ -69,7 +58,19 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
   #isClosing = false;
   readonly #allClosed = Promise.withResolvers<void>();
 
-  constructor(options: PoolOptions<Message>, parts: SwitchConnectionsParts<Message>) {
+  constructor(
+    options: PoolOptions<Message>,
+    parts: {
+      readonly deadlines: Deadlines;
+      readonly pending: PendingRequests<Message>;
+      readonly counters: PoolCounters;
+      readonly limits: PoolLimits;
+      readonly timeouts: PoolTimeouts;
+      /** Called when a ready connection has room. */
+      readonly onRoom: (connection: Connection<Message>) => void;
+      readonly onLost: (connection: Connection<Message>) => void;
+    },
+  ) {
     this.#options = options;
     this.#parts = parts;
     this.#idPrefix = `${options.name}-${randomUUID().slice(0, 8)}`;

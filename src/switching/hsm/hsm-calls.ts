@@ -96,28 +96,26 @@ interface HsmCallSubject {
   readonly keyId?: string | undefined;
 }
 
-interface HsmCallsOptions {
-  /** Logged with each failure: the processor whose calls these are. */
-  readonly owner?: object | undefined;
-  readonly purpose: HsmPurpose;
-  readonly clock: { monotonicMs(): number };
-  readonly log: Pick<ConnectionLog, 'warn'>;
-  readonly limitMs?: number | undefined;
-}
-
 /**
  * The calls to the HSM for one purpose, each within a limit. An HSM that hangs delays only those that
  * need it, by a few seconds. If acquirers share them, each has its share: slow calls of one acquirer's keys keep none of
  * another acquirer out.
  */
 export class HsmCalls {
-  readonly #options: HsmCallsOptions;
+  readonly #options;
   readonly #budget = new LogBudget(LINES_PER_SECOND);
   readonly #underWay: Shares;
   readonly #givenUp: Shares;
   #failed = 0;
 
-  constructor(options: HsmCallsOptions) {
+  constructor(options: {
+    /** Logged with each failure: the processor whose calls these are. */
+    readonly owner?: object | undefined;
+    readonly purpose: HsmPurpose;
+    readonly clock: { monotonicMs(): number };
+    readonly log: Pick<ConnectionLog, 'warn'>;
+    readonly limitMs?: number | undefined;
+  }) {
     this.#options = options;
     const most = MAX_UNDER_WAY[options.purpose];
     this.#underWay = new Shares(most);

@@ -55,14 +55,6 @@ export interface SwitchStats extends PoolStats {
   readonly certificates: readonly UsedCertificate[];
 }
 
-/** What must be opened before a switch can connect. */
-export interface OpenedParts {
-  readonly networkStans: NetworkStans;
-  readonly transport: TransportOptions;
-  /** Undefined if keys are not exchanged. */
-  readonly keys: KeyExchange | undefined;
-}
-
 /**
  * A processor type with an acquirer's configuration, wired to its connections.
  *
@@ -93,7 +85,19 @@ export class AcquirerSwitch implements Switch {
   readonly #pinKeyIds = new WeakMap<PinData, string>();
   #lastEchoAtMs: number | null = null;
 
-  constructor(options: AcquirerSwitchOptions, { networkStans, transport, keys }: OpenedParts) {
+  constructor(
+    options: AcquirerSwitchOptions,
+    {
+      networkStans,
+      transport,
+      keys,
+    }: {
+      readonly networkStans: NetworkStans;
+      readonly transport: TransportOptions;
+      /** Undefined if keys are not exchanged. */
+      readonly keys: KeyExchange | undefined;
+    },
+  ) {
     const { processor, config, clock, log } = options;
     this.#options = options;
     this.#networkStans = networkStans;

@@ -22,13 +22,6 @@ const TIMES = {
  */
 const RESPONSE_SETTLED_MS = 5_000;
 
-export interface KeyExchangeOptions extends Omit<KeyRequestsOptions, 'exchangeMs' | 'faults'> {
-  readonly log: ConnectionLog;
-  /** Where the keys report what the HSM refuses; by default the exchange has its own. */
-  readonly faults?: KeyFaults | undefined;
-  readonly times?: Partial<typeof TIMES> | undefined;
-}
-
 /** State of one switch's keys; the first two numbers only increase. */
 export interface KeyExchangeStats {
   readonly exchanged: number;
@@ -61,7 +54,7 @@ interface LastResponse {
  */
 export class KeyExchange implements KeyChangeSide {
   readonly macKeys: WorkingKeys;
-  readonly #options: KeyExchangeOptions;
+  readonly #options;
   readonly #faults: KeyFaults;
   readonly #requests: KeyRequests;
   readonly #intake: KeyIntake;
@@ -71,7 +64,14 @@ export class KeyExchange implements KeyChangeSide {
   readonly #lastResponses = new Map<WorkingKeyUse, LastResponse>();
   #exchanged = 0;
 
-  constructor(options: KeyExchangeOptions) {
+  constructor(
+    options: Omit<KeyRequestsOptions, 'exchangeMs' | 'faults'> & {
+      readonly log: ConnectionLog;
+      /** Where the keys report what the HSM refuses; by default the exchange has its own. */
+      readonly faults?: KeyFaults | undefined;
+      readonly times?: Partial<typeof TIMES> | undefined;
+    },
+  ) {
     const { followEveryMs, exchangeMs } = { ...TIMES, ...options.times };
     this.#options = options;
     this.macKeys = options.keys;

@@ -38,32 +38,30 @@ const REFUSALS: Partial<Record<KeyExchangeError['code'], string>> = {
 };
 const SECURITY_VIOLATION = '63';
 
-export interface KeyIntakeOptions {
-  readonly where: ProcessorKey;
-  readonly keyChange: KeyChange;
-  readonly config: { readonly keyExchange: KeyExchangeConfig };
-  readonly keys: WorkingKeys;
-  readonly kept: ExchangedKeys;
-  readonly isTrusted: (announcement: IsoMessage) => Promise<boolean>;
-  /** Whether the gateway has requested such a key because the keys no longer match. */
-  readonly isAskedAnew: (use: WorkingKeyUse) => boolean;
-  /** Whether the gateway has requested a key of this use. */
-  readonly isAwaited: (use: WorkingKeyUse) => boolean;
-  /** The switch has been informed that the gateway has the key. */
-  readonly onTaken: (key: ExchangedKey, line: ExchangeConnection) => void;
-  /** The response could not be sent, so the switch does not know that the gateway has the key. */
-  readonly onUnsent: (key: ExchangedKey) => void;
-  readonly onRefused: (fault: KeyExchangeError) => void;
-}
-
 /** Imports the keys that a switch announces: first into the HSM and the database, then it responds to the switch. */
 export class KeyIntake {
-  readonly #options: KeyIntakeOptions;
+  readonly #options;
   #taking: Promise<unknown> = Promise.resolve();
   #atHand = 0;
   #pinGate: Promise<void> | undefined;
 
-  constructor(options: KeyIntakeOptions) {
+  constructor(options: {
+    readonly where: ProcessorKey;
+    readonly keyChange: KeyChange;
+    readonly config: { readonly keyExchange: KeyExchangeConfig };
+    readonly keys: WorkingKeys;
+    readonly kept: ExchangedKeys;
+    readonly isTrusted: (announcement: IsoMessage) => Promise<boolean>;
+    /** Whether the gateway has requested such a key because the keys no longer match. */
+    readonly isAskedAnew: (use: WorkingKeyUse) => boolean;
+    /** Whether the gateway has requested a key of this use. */
+    readonly isAwaited: (use: WorkingKeyUse) => boolean;
+    /** The switch has been informed that the gateway has the key. */
+    readonly onTaken: (key: ExchangedKey, line: ExchangeConnection) => void;
+    /** The response could not be sent, so the switch does not know that the gateway has the key. */
+    readonly onUnsent: (key: ExchangedKey) => void;
+    readonly onRefused: (fault: KeyExchangeError) => void;
+  }) {
     this.#options = options;
   }
 

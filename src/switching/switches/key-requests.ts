@@ -17,20 +17,18 @@ const LINES_PER_SECOND = 5;
 const FAILED = 'key exchange failed, previous keys remain in use';
 const NO_KEY = 'no working key of the switch is usable, messages that need it are not sent';
 
-interface KeyFaultsOptions {
-  readonly where: ProcessorKey;
-  readonly monotonicMs: () => number;
-  readonly log: ConnectionLog;
-}
-
 /** Counts and logs the failures of one switch's key exchanges. */
 export class KeyFaults {
-  readonly #options: KeyFaultsOptions;
+  readonly #options;
   readonly #budget = new LogBudget(LINES_PER_SECOND);
   #count = 0;
   #last: string | undefined;
 
-  constructor(options: KeyFaultsOptions) {
+  constructor(options: {
+    readonly where: ProcessorKey;
+    readonly monotonicMs: () => number;
+    readonly log: ConnectionLog;
+  }) {
     this.#options = options;
   }
 

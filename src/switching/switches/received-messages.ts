@@ -27,18 +27,6 @@ const MAX_WAITING = 4_096;
 /** Limit of the wait for checks when the switch is closed: longer than one call of the HSM. */
 const LAST_CHECKS_MS = 4_000;
 
-interface UnmatchedIntakeParts extends ProcessorKey {
-  readonly processor: Processor;
-  readonly unmatchedResponses: Pick<UnmatchedResponses, 'take'>;
-  readonly fieldsOf: (message: IsoMessage) => StandardFields;
-  readonly approvals: Pick<RecentApprovals, 'find'>;
-  /** Checks the MAC with the current keys and records the result. */
-  readonly judge: (response: IsoMessage, connectionId: string) => Promise<void>;
-  /** Time until every request that is in flight now will have been decided. */
-  readonly decidedAfterMs: number;
-  readonly reportFault: ReportFault;
-}
-
 interface Received {
   readonly response: IsoMessage;
   readonly connectionId: string;
@@ -47,12 +35,24 @@ interface Received {
 /** The unmatched responses of one switch. Those about money or reversals are looked up in the database. */
 export class UnmatchedIntake {
   readonly counters = new UnmatchedCounters();
-  readonly #parts: UnmatchedIntakeParts;
+  readonly #parts;
   readonly #waiting: Received[] = [];
   readonly #checks = new Map<Received, Promise<void>>();
   #isClosed = false;
 
-  constructor(parts: UnmatchedIntakeParts) {
+  constructor(
+    parts: ProcessorKey & {
+      readonly processor: Processor;
+      readonly unmatchedResponses: Pick<UnmatchedResponses, 'take'>;
+      readonly fieldsOf: (message: IsoMessage) => StandardFields;
+      readonly approvals: Pick<RecentApprovals, 'find'>;
+      /** Checks the MAC with the current keys and records the result. */
+      readonly judge: (response: IsoMessage, connectionId: string) => Promise<void>;
+      /** Time until every request that is in flight now will have been decided. */
+      readonly decidedAfterMs: number;
+      readonly reportFault: ReportFault;
+    },
+  ) {
     this.#parts = parts;
   }
 
@@ -176,22 +176,22 @@ export class MacWatch {
  */
 const MAX_JUDGED = 64;
 
-interface SettlementWatchParts extends ProcessorKey {
-  readonly processor: Processor;
-  readonly dates: Pick<BusinessDates, 'announce'>;
-  readonly fieldsOf: (message: IsoMessage) => StandardFields;
-  /** Whether the MAC is valid, also with keys that have just arrived. */
-  readonly isTrusted: (message: IsoMessage) => Promise<boolean>;
-}
-
 /** Reads a switch's business date from the settlement date of its responses (DE15) and from its cut-over messages. */
 export class SettlementWatch {
-  readonly #parts: SettlementWatchParts;
+  readonly #parts;
   /** The last date in a response: nearly all responses of a day name the same. */
   #lastDate: string | undefined;
   #judged = 0;
 
-  constructor(parts: SettlementWatchParts) {
+  constructor(
+    parts: ProcessorKey & {
+      readonly processor: Processor;
+      readonly dates: Pick<BusinessDates, 'announce'>;
+      readonly fieldsOf: (message: IsoMessage) => StandardFields;
+      /** Whether the MAC is valid, also with keys that have just arrived. */
+      readonly isTrusted: (message: IsoMessage) => Promise<boolean>;
+    },
+  ) {
     this.#parts = parts;
   }
 

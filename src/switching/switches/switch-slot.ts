@@ -10,28 +10,35 @@ import type { HsmCodec } from './hsm-codec.ts';
 import type { ReportFault } from './key-requests.ts';
 import { providerValues, type RecentApprovals, type StandardFields } from './standard-fields.ts';
 
-interface SwitchSlotParts {
-  readonly processor: Processor;
-  readonly config: SwitchConfig;
-  readonly fieldsOf: (message: IsoMessage) => StandardFields;
-  readonly approvals: RecentApprovals;
-  /** Sends on the slot, and returns what `read` makes of the response. */
-  readonly exchange: <Value>(
-    slot: Slot<IsoMessage>,
-    outgoing: Outgoing,
-    read: (response: IsoMessage, request: IsoMessage) => Value,
-  ) => Promise<SwitchResponse<Value>>;
-  /** No PIN is sent until it resolves; undefined if no wait is needed. */
-  readonly pinGate: () => Promise<void> | undefined;
-  /** Whether the switch still accepts PINs under this key: a message may have waited since its PIN was translated. */
-  readonly isPinKeyAccepted: (keyId: string) => boolean;
-  readonly reportFault: ReportFault;
-}
-
 /** A slot of the pool as the domain sees it: in terms of requests and outcomes, not of messages. */
 export function switchSlot(
   slot: Slot<IsoMessage>,
-  { processor, config, fieldsOf, approvals, exchange, pinGate, isPinKeyAccepted, reportFault }: SwitchSlotParts,
+  {
+    processor,
+    config,
+    fieldsOf,
+    approvals,
+    exchange,
+    pinGate,
+    isPinKeyAccepted,
+    reportFault,
+  }: {
+    readonly processor: Processor;
+    readonly config: SwitchConfig;
+    readonly fieldsOf: (message: IsoMessage) => StandardFields;
+    readonly approvals: RecentApprovals;
+    /** Sends on the slot, and returns what `read` makes of the response. */
+    readonly exchange: <Value>(
+      slot: Slot<IsoMessage>,
+      outgoing: Outgoing,
+      read: (response: IsoMessage, request: IsoMessage) => Value,
+    ) => Promise<SwitchResponse<Value>>;
+    /** No PIN is sent until it resolves; undefined if no wait is needed. */
+    readonly pinGate: () => Promise<void> | undefined;
+    /** Whether the switch still accepts PINs under this key: a message may have waited since its PIN was translated. */
+    readonly isPinKeyAccepted: (keyId: string) => boolean;
+    readonly reportFault: ReportFault;
+  },
 ): SwitchSlot {
   return {
     release: () => slot.release(),

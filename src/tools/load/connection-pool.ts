@@ -122,28 +122,26 @@ const DEFAULT_IDLE_MS = 4_000;
 /** Servers allow less time before the first request. The gateway closes a connection after 10 s. */
 const UNUSED_MS = 8_000;
 
-interface ConnectionPoolOptions {
-  readonly target: HttpTarget;
-  /** Opened before the test, and kept open. */
-  readonly kept: number;
-  /** The maximum: above it requests wait, which is a limit of the generator and not of the gateway. */
-  readonly most: number;
-  /** A new connection for each request, as from phones that connect once. */
-  readonly isNewEach: boolean;
-  /** How long a connection may be idle and still be used; for servers that are known to keep them longer. */
-  readonly maxIdleMs?: number | undefined;
-}
-
 /**
  * Connections to the gateway. If all are busy, another one is opened, as another phone would do: arrivals do not wait
  * for the responses to others.
  */
 export class ConnectionPool {
-  readonly #options: ConnectionPoolOptions;
+  readonly #options;
   readonly #idle: HttpConnection[] = [];
   #open = 0;
 
-  constructor(options: ConnectionPoolOptions) {
+  constructor(options: {
+    readonly target: HttpTarget;
+    /** Opened before the test, and kept open. */
+    readonly kept: number;
+    /** The maximum: above it requests wait, which is a limit of the generator and not of the gateway. */
+    readonly most: number;
+    /** A new connection for each request, as from phones that connect once. */
+    readonly isNewEach: boolean;
+    /** How long a connection may be idle and still be used; for servers that are known to keep them longer. */
+    readonly maxIdleMs?: number | undefined;
+  }) {
     this.#options = options;
   }
 

@@ -2,17 +2,6 @@ import type { ClientCall } from './clients/fleet.ts';
 import type { ConnectionPool, HttpConnection, HttpEnd } from './connection-pool.ts';
 import type { Tally } from './tally.ts';
 
-export interface OpenLoopOptions {
-  /** Times at which calls are due, in milliseconds from the start, ascending. */
-  readonly dueTimes: Iterator<number>;
-  /** Makes the call that is due next. */
-  readonly makeCall: () => ClientCall;
-  readonly pool: ConnectionPool;
-  readonly tally: Tally;
-  /** A call without a response within this time counts as lost. */
-  readonly responseWithinMs: number;
-}
-
 /** Calls that are made before they are due, in idle time: sealing a tap takes longer than sending it. */
 const MADE_AHEAD = 64;
 /** After this time the loop yields to the sockets, even if more calls are due. */
@@ -39,7 +28,7 @@ interface UnderWay {
  * call was due, not from its sending. So waiting caused by a slow gateway is included (no coordinated omission).
  */
 export class OpenLoop {
-  readonly #options: OpenLoopOptions;
+  readonly #options;
   readonly #made: ClientCall[] = [];
   /** Due calls without a connection. */
   readonly #waiting: Due[] = [];
@@ -52,7 +41,16 @@ export class OpenLoop {
   #giveUpAtMs = Number.POSITIVE_INFINITY;
   #finish: () => void = () => {};
 
-  constructor(options: OpenLoopOptions) {
+  constructor(options: {
+    /** Times at which calls are due, in milliseconds from the start, ascending. */
+    readonly dueTimes: Iterator<number>;
+    /** Makes the call that is due next. */
+    readonly makeCall: () => ClientCall;
+    readonly pool: ConnectionPool;
+    readonly tally: Tally;
+    /** A call without a response within this time counts as lost. */
+    readonly responseWithinMs: number;
+  }) {
     this.#options = options;
   }
 

@@ -86,23 +86,21 @@ const GARBAGE = new TextEncoder().encode('THIS IS NO MESSAGE');
 /** Inverts every bit of a MAC. One bit would suffice, but all bits are easier to see in a trace. */
 const ALL_BITS = 0xff;
 
-export interface ResponseWriterOptions {
-  readonly socket: Socket;
-  readonly processor: Processor;
-  readonly codec: MessageCodec;
-}
-
 /**
  * Writes the messages of one connection, whole or spoiled. All responses to one chunk are sent in one write, without a
  * timer.
  */
 export class ResponseWriter {
-  readonly #options: ResponseWriterOptions;
+  readonly #options;
   readonly #responses: ResponseBuffer;
   #isGathering = false;
   #isFlushPlanned = false;
 
-  constructor(options: ResponseWriterOptions) {
+  constructor(options: {
+    readonly socket: Socket;
+    readonly processor: Processor;
+    readonly codec: MessageCodec;
+  }) {
     const { socket, processor } = options;
     this.#options = options;
     this.#responses = new ResponseBuffer(processor.framing, (bytes, onWritten) => socket.write(bytes, onWritten));

@@ -66,24 +66,6 @@ export interface SimulatedSession {
 /** Checks whether the PIN is the test PIN. A parameter, because only an HSM can open a PIN block. */
 export type VerifyPin = (pin: PinData, pan: string) => Promise<boolean>;
 
-export interface SimulatedSwitchOptions {
-  readonly ledger: Ledger;
-  readonly random: Random;
-  readonly faults: FaultDraw | undefined;
-  readonly latency: Latency | undefined;
-  /** The earliest time of a late response: the acquirer's deadline. */
-  readonly deadlineMs: number;
-  /** Multiplies every time of a scenario: with 0.01, a silence of 10 s lasts a tenth of a second. */
-  readonly timeScale: number;
-  readonly verifyPin: VerifyPin | undefined;
-  readonly pinTries: PinTries;
-  /** Recorded responses, which take precedence over the amount. */
-  readonly replay: Replay | undefined;
-  readonly keys: Pick<SwitchKeys, 'exchanged' | 'isPinKeyLive'>;
-  /** Called for requests that were refused for their form or time, with names of fields, never values. */
-  readonly onRefused: (responseCode: string, reason: string) => void;
-}
-
 /** A response is certainly late this long after the deadline. */
 const LATE_BY_MS = 3_000;
 
@@ -112,10 +94,30 @@ export class SimulatedSwitch implements Bank {
   readonly #needsSignOn: boolean;
   readonly #wantsCompletion: boolean;
   readonly #lateMs: number;
-  readonly #options: SimulatedSwitchOptions;
+  readonly #options;
   #approvals = 0;
 
-  constructor(processor: Processor, config: SwitchConfig, options: SimulatedSwitchOptions) {
+  constructor(
+    processor: Processor,
+    config: SwitchConfig,
+    options: {
+      readonly ledger: Ledger;
+      readonly random: Random;
+      readonly faults: FaultDraw | undefined;
+      readonly latency: Latency | undefined;
+      /** The earliest time of a late response: the acquirer's deadline. */
+      readonly deadlineMs: number;
+      /** Multiplies every time of a scenario: with 0.01, a silence of 10 s lasts a tenth of a second. */
+      readonly timeScale: number;
+      readonly verifyPin: VerifyPin | undefined;
+      readonly pinTries: PinTries;
+      /** Recorded responses, which take precedence over the amount. */
+      readonly replay: Replay | undefined;
+      readonly keys: Pick<SwitchKeys, 'exchanged' | 'isPinKeyLive'>;
+      /** Called for requests that were refused for their form or time, with names of fields, never values. */
+      readonly onRefused: (responseCode: string, reason: string) => void;
+    },
+  ) {
     this.#processor = processor;
     this.#needsSignOn = config.signOn;
     this.#wantsCompletion = processor.completion?.isWanted(config) ?? false;

@@ -23,38 +23,36 @@ const AWAITED_MS = 10_000;
 /** How long a silent connection stays silent: longer than the deadlines of tests. */
 const SILENT_FOR_MS = 8_000;
 
-export interface SwitchConnectionOptions {
-  readonly socket: Socket;
-  readonly processor: Processor;
-  readonly codec: MessageCodec;
-  readonly bank: Bank;
-  /** The business day of the switch, YYYYMMDD. */
-  readonly settlementDate: () => string;
-  /** The acquirer requests a new key. */
-  readonly onKeyWanted: (line: SwitchConnection, use: WorkingKeyUse) => void;
-  /** The whole switch is unavailable for this long. */
-  readonly onOutage: (forMs: number) => void;
-  /** Another connection that serves the same terminal, if there is one. */
-  readonly otherLine: (line: SwitchConnection, tid: string) => SwitchConnection | undefined;
-  /** The switch signs the connection off. */
-  readonly onSignOff: (line: SwitchConnection) => void;
-  /** Called for unreadable frames and messages, never with their bytes. */
-  readonly onBadInput: (reason: string) => void;
-}
-
 /**
  * One connection of an acquirer to the simulated switch. It reads frames split at any byte, asks the bank and
  * acts on its reactions; {@link ResponseWriter} writes the responses.
  */
 export class SwitchConnection {
-  readonly #options: SwitchConnectionOptions;
+  readonly #options;
   readonly #session: SimulatedSession = { isSignedOn: false };
   readonly #responses: ResponseWriter;
   /** Requests of the switch that wait for a response, keyed with their STAN. */
   readonly #asked = new Map<string, (isAccepted: boolean | undefined) => void>();
   #silenceEndsAtMs = 0;
 
-  constructor(options: SwitchConnectionOptions) {
+  constructor(options: {
+    readonly socket: Socket;
+    readonly processor: Processor;
+    readonly codec: MessageCodec;
+    readonly bank: Bank;
+    /** The business day of the switch, YYYYMMDD. */
+    readonly settlementDate: () => string;
+    /** The acquirer requests a new key. */
+    readonly onKeyWanted: (line: SwitchConnection, use: WorkingKeyUse) => void;
+    /** The whole switch is unavailable for this long. */
+    readonly onOutage: (forMs: number) => void;
+    /** Another connection that serves the same terminal, if there is one. */
+    readonly otherLine: (line: SwitchConnection, tid: string) => SwitchConnection | undefined;
+    /** The switch signs the connection off. */
+    readonly onSignOff: (line: SwitchConnection) => void;
+    /** Called for unreadable frames and messages, never with their bytes. */
+    readonly onBadInput: (reason: string) => void;
+  }) {
     this.#options = options;
     const { socket, processor } = options;
     this.#responses = new ResponseWriter(options);

@@ -54,22 +54,9 @@ export interface SimulatorEvent {
   readonly reason?: string | undefined;
 }
 
-export interface SwitchServerOptions {
-  readonly processor: Processor;
-  readonly config: SwitchConfig;
-  readonly codec: MessageCodec;
-  readonly bank: Bank;
-  readonly keys: SwitchKeys;
-  /** Whether an outage lasts until `endOutage` instead of the time of its scenario. */
-  readonly areOutagesKept: boolean;
-  /** How many connections are accepted at a time; further ones are closed at once. Default: as many as a load test needs. */
-  readonly maxSessions?: number | undefined;
-  readonly onEvent: (event: SimulatorEvent) => void;
-}
-
 /** One simulated switch on the network: its port, its connections, and its outages. */
 export class SwitchServer {
-  readonly #options: SwitchServerOptions;
+  readonly #options;
   readonly #server: Server;
   readonly #connections = new Set<SwitchConnection>();
   readonly #day = new BusinessDay();
@@ -79,7 +66,18 @@ export class SwitchServer {
   #isDown = false;
   #recovery: NodeJS.Timeout | undefined;
 
-  constructor(options: SwitchServerOptions) {
+  constructor(options: {
+    readonly processor: Processor;
+    readonly config: SwitchConfig;
+    readonly codec: MessageCodec;
+    readonly bank: Bank;
+    readonly keys: SwitchKeys;
+    /** Whether an outage lasts until `endOutage` instead of the time of its scenario. */
+    readonly areOutagesKept: boolean;
+    /** How many connections are accepted at a time; further ones are closed at once. Default: as many as a load test needs. */
+    readonly maxSessions?: number | undefined;
+    readonly onEvent: (event: SimulatorEvent) => void;
+  }) {
     this.#options = options;
     this.#server = createServer((socket) => this.#accept(socket));
   }

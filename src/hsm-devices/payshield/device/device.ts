@@ -110,16 +110,6 @@ export interface DeviceLog {
   warn(fields: object, text: string): void;
 }
 
-export interface DeviceOptions {
-  readonly name: string;
-  readonly address: SwitchAddress;
-  readonly tls?: SwitchTls | undefined;
-  readonly connections: number;
-  readonly headerLength: number;
-  readonly expectedLmk?: string | undefined;
-  readonly log: DeviceLog;
-}
-
 /**
  * One device with its connections. It takes commands after its diagnostics (NC, NO, B2) have passed, and until it fails
  * repeatedly.
@@ -128,7 +118,7 @@ export class Device {
   readonly name: string;
   /** Resolves when its first diagnostics have passed or failed, or it cannot be reached. */
   readonly started: Promise<void>;
-  readonly #options: DeviceOptions;
+  readonly #options;
   readonly #connections: (DeviceConnection | undefined)[] = [];
   readonly #reconnects = new Set<NodeJS.Timeout>();
   readonly #queue: CommandQueue;
@@ -149,7 +139,15 @@ export class Device {
   #circuitOpenings = 0;
   #lastFailure: string | undefined;
 
-  constructor(options: DeviceOptions) {
+  constructor(options: {
+    readonly name: string;
+    readonly address: SwitchAddress;
+    readonly tls?: SwitchTls | undefined;
+    readonly connections: number;
+    readonly headerLength: number;
+    readonly expectedLmk?: string | undefined;
+    readonly log: DeviceLog;
+  }) {
     this.name = options.name;
     this.#options = options;
     this.#queue = new CommandQueue(options.name, MAX_QUEUED);

@@ -71,18 +71,6 @@ const FATES: readonly ConnectionFate[] = ['close', 'silence', 'signOff'];
 /** Share of unmatched responses that repeat the first response. After a false response, any later one is possible. */
 const HONEST_UNMATCHED = 0.5;
 
-interface FaultySwitchOptions {
-  readonly processor: Processor;
-  /** Executes requests and responds correctly. */
-  readonly bank: Bank;
-  readonly ledger: Ledger;
-  readonly random: Random;
-  readonly behaviour: Exclude<Behaviour, 'correct'>;
-  readonly deadlineMs: number;
-  /** Called for each violation. */
-  readonly onViolation?: ((name: string) => void) | undefined;
-}
-
 interface Remembered {
   readonly message: IsoMessage;
   readonly request: SimulatedRequest;
@@ -95,12 +83,22 @@ interface Remembered {
  * stores what the switch reported, because no acquirer can know that an acknowledged request was not executed.
  */
 export class FaultySwitch implements Bank {
-  readonly #options: FaultySwitchOptions;
+  readonly #options;
   readonly #violations: { readonly authorization: readonly Violation[]; readonly reversal: readonly Violation[] };
   readonly #remembered: Remembered[] = [];
   #next = 0;
 
-  constructor(options: FaultySwitchOptions) {
+  constructor(options: {
+    readonly processor: Processor;
+    /** Executes requests and responds correctly. */
+    readonly bank: Bank;
+    readonly ledger: Ledger;
+    readonly random: Random;
+    readonly behaviour: Exclude<Behaviour, 'correct'>;
+    readonly deadlineMs: number;
+    /** Called for each violation. */
+    readonly onViolation?: ((name: string) => void) | undefined;
+  }) {
     this.#options = options;
     const allowed = (violations: readonly Violation[]) =>
       violations.filter(({ isLie }) => options.behaviour === 'arbitrary' || !isLie);
