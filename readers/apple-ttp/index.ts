@@ -1,6 +1,5 @@
 import { CardDataRefusal, defineReader, z } from '#reader-kit';
-import { readEnvelope } from './envelope.ts';
-import { contentKey, open } from './key-agreement.ts';
+import { contentKey, open, readEnvelope } from './envelope.ts';
 import { sampleReaders } from './sample-readers.ts';
 
 /**

@@ -1,7 +1,6 @@
 import { createPublicKey, diffieHellman, generateKeyPairSync, hash, type KeyObject } from 'node:crypto';
 import type { SampleKeys, SampleReader } from '#reader-kit';
-import type { Envelope } from './envelope.ts';
-import { contentKey, seal } from './key-agreement.ts';
+import { contentKey, type Envelope, seal } from './envelope.ts';
 
 /** Two phones that seal for the installation's key on P-256; the second one binds its blobs to a merchant. */
 export function sampleReaders({ publicKeys }: SampleKeys): readonly SampleReader<{ bindsMerchant?: boolean }>[] {

@@ -1,4 +1,32 @@
-import { type BoundMerchant, CardDataRefusal, encodeTlv, indexTlv, type TapBinding } from '#reader-kit';
+import { type BoundMerchant, CardDataRefusal, encodeTlv, indexTlv, type TapBinding, z } from '#reader-kit';
+
+/** A reader fleet has a key set for each generation of its devices and algorithm; more than these are an error. */
+const MAX_KEY_SETS = 16;
+
+export const settingsSchema = z.strictObject({
+  keySets: z
+    .array(
+      z.strictObject({
+        /** The beginning of the KSN of every device of the set. */
+        keySetId: z.string().regex(/^(?:[0-9A-F]{2}){2,8}$/, 'must be 2 to 8 bytes in hexadecimal, in upper case'),
+        baseKeyId: z.string().min(1).max(64),
+        algorithm: z.enum(['tdes', 'aes']),
+      }),
+    )
+    .min(1)
+    .max(MAX_KEY_SETS)
+    .refine(areDistinct, 'no keySetId may begin with another one'),
+  /** The MAC covers the merchant, too. */
+  bindsMerchant: z.boolean().optional(),
+});
+
+export type DukptSettings = z.infer<typeof settingsSchema>;
+
+function areDistinct(keySets: readonly { readonly keySetId: string }[]): boolean {
+  return keySets.every(({ keySetId }, at) =>
+    keySets.every((other, place) => place === at || !other.keySetId.startsWith(keySetId)),
+  );
+}
 
 /** The tags of the blob (private class, EMV Book 3 Annex B1). */
 const KSN = 0xdf8a31;
@@ -8,7 +36,7 @@ const MAC = 0xdf8a33;
 /** Precedes a merchant, where a binding without one has the length of the device. */
 const MERCHANT_MARK = Buffer.of(0xff, 0xff);
 
-export interface DukptBlob {
+interface DukptBlob {
   readonly ksn: Uint8Array;
   readonly ciphertext: Uint8Array;
   readonly mac: Uint8Array;

@@ -1,7 +1,6 @@
 import { CardDataRefusal, defineReader } from '#reader-kit';
-import { authenticated, readBlob, unpad } from './blob.ts';
+import { authenticated, type DukptSettings, readBlob, settingsSchema, unpad } from './blob.ts';
 import { sampleReaders } from './sample-readers.ts';
-import { type DukptSettings, settingsSchema } from './settings.ts';
 
 const KSN_BYTES = { tdes: 10, aes: 12 };
 

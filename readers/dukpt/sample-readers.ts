@@ -6,8 +6,7 @@ import {
   type SampleKeys,
   type SampleReader,
 } from '#reader-kit';
-import { authenticated, encodeBlob, pad } from './blob.ts';
-import type { DukptSettings } from './settings.ts';
+import { authenticated, type DukptSettings, encodeBlob, pad } from './blob.ts';
 
 /** Key set and device of the sample readers; the counter is in the last bytes. */
 const DEVICES = { tdes: 'FFFF9876543210E00000', aes: '123456789012345600000000' };

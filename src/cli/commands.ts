@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { StartError } from '../basics/errors.ts';
-import { faultOfArguments } from './cli-error.ts';
+import { faultOfArguments } from './command-end.ts';
 import { bad } from './output.ts';
 
 /**

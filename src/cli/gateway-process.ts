@@ -2,7 +2,7 @@ import { startGateway } from '../main.ts';
 import { createLog } from '../observe/log.ts';
 import { readConfig } from '../start/config.ts';
 import { DRAINED_WITHIN_MS, Siblings } from '../start/processes/siblings.ts';
-import { toCliError } from './cli-error.ts';
+import { toCliError } from './command-end.ts';
 import { createDemoExamples } from './demo/demo-examples.ts';
 
 /** The program of one gateway process of several behind one port; `ProcessGroup` starts it. */

@@ -5,9 +5,9 @@ import type { SwitchConfig } from '../kits/processor-kit/processor.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { demoKeys } from '../tools/simulator/demo-hsm.ts';
 import { type Simulator, type SimulatorEvent, startSimulator } from '../tools/simulator/start-simulator.ts';
+import { untilAskedToStop } from './command-end.ts';
 import { cutTo, type Output, tableOf } from './output.ts';
 import { installedTypes } from './plug-ins.ts';
-import { untilAskedToStop } from './process-end.ts';
 import { startSimulatedHsm } from './simulate-hsm.ts';
 import { readSimulateOptions, type SimulateOptions } from './simulate-options.ts';
 

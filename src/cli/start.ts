@@ -4,9 +4,9 @@ import { createLog, type Log } from '../observe/log.ts';
 import { type Config, readConfig } from '../start/config.ts';
 import { type PreparedDatabase, prepareDatabase } from '../start/open-stores.ts';
 import { chooseCount, openGroup } from '../start/processes/open-group.ts';
+import { STOP_SIGNALS, untilAskedToStop } from './command-end.ts';
 import { createDemoExamples } from './demo/demo-examples.ts';
 import { text } from './output.ts';
-import { STOP_SIGNALS, untilAskedToStop } from './process-end.ts';
 
 /** What `--help` prints. */
 export const USAGE = `usage: tapwire start [--role all|api|worker] [--processes auto|NUMBER]

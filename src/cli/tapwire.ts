@@ -1,9 +1,8 @@
 #!/usr/bin/env node
-import { toCliError } from './cli-error.ts';
+import { endWithReader, toCliError } from './command-end.ts';
 import { COMMANDS } from './command-table.ts';
 import { runTapwire } from './commands.ts';
 import { bad } from './output.ts';
-import { endWithReader } from './process-end.ts';
 
 for (const stream of [process.stdout, process.stderr]) endWithReader(stream);
 try {

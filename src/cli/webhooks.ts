@@ -8,9 +8,9 @@ import { Secret } from '../codecs/bytes/secret.ts';
 import { readProfileOrDemo } from '../tools/phone/profile.ts';
 import { createWebhookSecret, signWebhook } from '../webhooks/webhook-signature.ts';
 import { showMajor } from './amount.ts';
+import { untilAskedToStop } from './command-end.ts';
 import type { Commands } from './commands.ts';
 import { bad, flag, text } from './output.ts';
-import { untilAskedToStop } from './process-end.ts';
 
 /** `tapwire webhooks ...`: tools for integrators that receive webhooks. */
 export const commands: Commands = {

@@ -18,7 +18,7 @@ import {
   readKeyFile,
   readSoftKeys,
 } from './open-hsm.ts';
-import { KEY_TYPES, type KeyType } from './payshield/key-field.ts';
+import { KEY_TYPES, type KeyType } from './payshield/host-command.ts';
 import { lmkKeysOf, type PayshieldFile, parsePayshieldFile } from './payshield/open-payshield.ts';
 import { PayshieldHsm } from './payshield/payshield-hsm.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { toCliError } from '../../src/cli/cli-error.ts';
+import { toCliError } from '../../src/cli/command-end.ts';
 import { COMMANDS } from '../../src/cli/command-table.ts';
 import { allCommands, EXAMPLES, runTapwire } from '../../src/cli/commands.ts';
 

@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { toHex } from '../../src/codecs/bytes/hex.ts';
 import { encipherPin, parsePin } from '../../src/codecs/crypto/pin-block.ts';
 import { wrapTr31 } from '../../src/codecs/crypto/tr31.ts';
-import { type HostCommand, type Lmk, lmkField } from '../../src/hsm-devices/payshield/host-command.ts';
-import { keyTypeField } from '../../src/hsm-devices/payshield/key-field.ts';
+import { type HostCommand, keyTypeField, type Lmk, lmkField } from '../../src/hsm-devices/payshield/host-command.ts';
 import {
   generateMac,
   importKey,

@@ -3,7 +3,7 @@ import type1 from '../../processors/type-1/index.ts';
 import { PlugInError } from '../../src/basics/errors.ts';
 import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
 import { defineProcessor } from '../../src/kits/processor-kit/define-processor.ts';
-import { recordMacVerdict } from '../../src/kits/processor-kit/mac-verdict.ts';
+import { recordMacVerdict } from '../../src/kits/processor-kit/mac-layout.ts';
 
 const request = type1.authorization(testPurchase(), type1.exampleConfig);
 const approval = () => type1.simulate(request, { responseCode: '00', authorizationCode: '123456' });

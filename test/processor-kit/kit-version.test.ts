@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
-import { defineProcessor } from '../../src/kits/processor-kit/define-processor.ts';
-import { PROCESSOR_KIT } from '../../src/kits/processor-kit/kit-version.ts';
+import { defineProcessor, PROCESSOR_KIT } from '../../src/kits/processor-kit/define-processor.ts';
 import { newProcessor } from '../../src/kits/processor-kit/load-processors.ts';
 import { loadOutside } from './load-outside.ts';
 

@@ -7,7 +7,7 @@ import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
 import { keyMac } from '../../src/codecs/crypto/mac.ts';
 import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
 import type { IsoMessage, MacKeys, Processor } from '../../src/kits/processor-kit/index.ts';
-import { macVerdictOf } from '../../src/kits/processor-kit/mac-verdict.ts';
+import { macVerdictOf } from '../../src/kits/processor-kit/mac-layout.ts';
 import { messageCodec } from '../../src/kits/processor-kit/message-codec.ts';
 
 const KEYS: Readonly<Record<string, string>> = {

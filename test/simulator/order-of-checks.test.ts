@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { TAPPED_AT_MS, testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
 import type { IsoMessage, Processor } from '../../src/kits/processor-kit/index.ts';
 import { builtInEntries, loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
-import { recordMacVerdict } from '../../src/kits/processor-kit/mac-verdict.ts';
+import { recordMacVerdict } from '../../src/kits/processor-kit/mac-layout.ts';
 import { PinTries } from '../../src/tools/simulator/card-accounts.ts';
 import { seededRandom } from '../../src/tools/simulator/faults.ts';
 import { Ledger } from '../../src/tools/simulator/ledger.ts';

@@ -1,7 +1,7 @@
 import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
 import type { IsoMessage, Outcome, Processor, SwitchConfig } from '../../src/kits/processor-kit/index.ts';
 import { switchProtocol } from '../../src/kits/processor-kit/index.ts';
-import { judgeMac } from '../../src/kits/processor-kit/mac-verdict.ts';
+import { judgeMac } from '../../src/kits/processor-kit/mac-layout.ts';
 import type { RequestResult, UnmatchedResponse } from '../../src/switching/connection/pending-requests.ts';
 import { openPool, type Pool } from '../../src/switching/connection/pool.ts';
 import { type HsmCodec, hsmCodec, type MacHsm } from '../../src/switching/switches/hsm-codec.ts';

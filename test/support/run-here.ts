@@ -1,5 +1,5 @@
 import { vi } from 'vitest';
-import { toCliError } from '../../src/cli/cli-error.ts';
+import { toCliError } from '../../src/cli/command-end.ts';
 import { COMMANDS } from '../../src/cli/command-table.ts';
 import { type Command, runTapwire } from '../../src/cli/commands.ts';
 import type { Ended } from './tapwire-process.ts';

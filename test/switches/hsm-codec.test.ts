@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { CryptoError, HsmUnavailable } from '../../src/basics/errors.ts';
 import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
-import { isTrusted, judgeMac, macVerdictOf } from '../../src/kits/processor-kit/mac-verdict.ts';
+import { isTrusted, judgeMac, macVerdictOf } from '../../src/kits/processor-kit/mac-layout.ts';
 import { messageCodec } from '../../src/kits/processor-kit/message-codec.ts';
 import type { Processor } from '../../src/kits/processor-kit/processor.ts';
 import { hsmCodec, type MacHsm, tryMacKey } from '../../src/switching/switches/hsm-codec.ts';

@@ -3,7 +3,7 @@ import type { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 import type { IsoMessage } from '../../src/kits/processor-kit/iso-fields.ts';
 import type { WrappedKey } from '../../src/kits/processor-kit/key-change.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
-import { recordMacVerdict } from '../../src/kits/processor-kit/mac-verdict.ts';
+import { recordMacVerdict } from '../../src/kits/processor-kit/mac-layout.ts';
 import type { WorkingKeyUse } from '../../src/kits/processor-kit/processor.ts';
 import { type KeyExchangeConfig, keyExchangeConfig } from '../../src/kits/processor-kit/switch-config.ts';
 import { KeyExchange } from '../../src/switching/switches/key-exchange.ts';

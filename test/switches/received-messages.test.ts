@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
-import { recordMacVerdict } from '../../src/kits/processor-kit/mac-verdict.ts';
+import { recordMacVerdict } from '../../src/kits/processor-kit/mac-layout.ts';
 import { ReceivedMessages, type ReceivedMessagesParts } from '../../src/switching/switches/received-messages.ts';
 import { standardFieldReader } from '../../src/switching/switches/standard-fields.ts';
 

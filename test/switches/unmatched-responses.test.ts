@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import { HsmUnavailable, StoreUnavailable } from '../../src/basics/errors.ts';
 import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
-import { recordMacVerdict } from '../../src/kits/processor-kit/mac-verdict.ts';
+import { recordMacVerdict } from '../../src/kits/processor-kit/mac-layout.ts';
 import type { Processor } from '../../src/kits/processor-kit/processor.ts';
 import type { UnmatchedKind, UnmatchedResponse } from '../../src/payments/reversals/late-response.ts';
 import { UnmatchedIntake } from '../../src/switching/switches/received-messages.ts';

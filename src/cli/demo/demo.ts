@@ -15,9 +15,9 @@ import { migrate } from '../../store/postgres/migrate.ts';
 import type { Profile } from '../../tools/phone/profile.ts';
 import { type Behaviour, parseBehaviour } from '../../tools/simulator/behaviour/faulty-switch.ts';
 import { type Simulator, startSimulator } from '../../tools/simulator/start-simulator.ts';
+import { untilAskedToStop } from '../command-end.ts';
 import { createPayLink } from '../link.ts';
 import { flag, text } from '../output.ts';
-import { untilAskedToStop } from '../process-end.ts';
 import { createDemoExamples } from './demo-examples.ts';
 import {
   DEMO_TYPES,

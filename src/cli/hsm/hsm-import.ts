@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { StartError } from '../../basics/errors.ts';
 import type { KeyAlgorithm } from '../../codecs/crypto/block-key.ts';
-import { KEY_TYPES } from '../../hsm-devices/payshield/key-field.ts';
+import { KEY_TYPES } from '../../hsm-devices/payshield/host-command.ts';
 import { type Config, readConfig } from '../../start/config.ts';
 import { mustBeFree } from '../../store/switches/hsm-keys.ts';
 import { onDatabase } from '../administration.ts';

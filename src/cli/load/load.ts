@@ -10,10 +10,9 @@ import { askEnvironment, type MachineSample, MachineWatch } from '../../tools/lo
 import { NO_LEDGER, proveLedger } from '../../tools/load/prove-ledger.ts';
 import { htmlReport } from '../../tools/load/report/html-report.ts';
 import { failedThresholds, StepWatch } from '../../tools/load/thresholds.ts';
-import { toCliError } from '../cli-error.ts';
+import { toCliError, untilAskedToStop } from '../command-end.ts';
 import { bad } from '../output.ts';
 import { installedTypes } from '../plug-ins.ts';
-import { untilAskedToStop } from '../process-end.ts';
 import { USAGE as COMPARE_USAGE, run as compare } from './load-compare.ts';
 import { type LoadOptions, readLoadOptions, USAGE as TEST_USAGE } from './load-options.ts';
 import { describeResult, LoadProgress } from './load-table.ts';

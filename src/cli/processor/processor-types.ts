@@ -9,11 +9,11 @@ import { entryNamed, findEntry } from '../../kits/plug-ins/load-plug-ins.ts';
 import { processorConformance } from '../../kits/processor-kit/conformance.ts';
 import { builtInEntries, loadProcessor, newProcessor, PROCESSORS } from '../../kits/processor-kit/load-processors.ts';
 import { readProcessorNames } from '../../start/config.ts';
-import { beginProcessorWith } from '../../tools/specs/begin-processor.ts';
+import { beginProcessorWith } from '../../tools/specs/write-spec.ts';
+import { untilAskedToStop } from '../command-end.ts';
 import { run as writeDocs } from '../docs.ts';
 import { flag, idOf, text } from '../output.ts';
 import { listPlugIns, printResults } from '../plug-ins.ts';
-import { untilAskedToStop } from '../process-end.ts';
 import { readSpecOf, report } from '../spec.ts';
 import { listOfAcquirer } from './processor-settings.ts';
 

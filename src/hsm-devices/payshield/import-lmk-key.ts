@@ -10,8 +10,15 @@ import type {
 } from '../../codecs/crypto/hsm.ts';
 import { readPermission } from '../../codecs/crypto/key-policy.ts';
 import { parseTr31Header } from '../../codecs/crypto/tr31.ts';
-import type { Lmk, SendCommand } from './host-command.ts';
-import { isKeyUnderLmk, KEY_TYPES, type KeyType, keyLengthBytes, lmkScheme } from './key-field.ts';
+import {
+  isKeyUnderLmk,
+  KEY_TYPES,
+  type KeyType,
+  keyLengthBytes,
+  type Lmk,
+  lmkScheme,
+  type SendCommand,
+} from './host-command.ts';
 import { type ImportKey, importKey, type KeyBlockAttributes, type KeyResponse } from './payshield-commands.ts';
 
 /** The keys of the file and those of key exchanges, which are in memory. */

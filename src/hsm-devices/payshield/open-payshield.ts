@@ -5,8 +5,8 @@ import type { SwitchTls } from '../../switching/connection/switch-socket.ts';
 import { checkPem, readPem } from '../../switching/switches/transport-options.ts';
 import { Device, type DeviceLog } from './device/device.ts';
 import { DeviceGroup } from './device/device-group.ts';
+import { isKeyUnderLmk, KEY_TYPES, type KeyType, keyLengthBytes } from './host-command.ts';
 import { type LmkKey, LmkKeyStore } from './import-lmk-key.ts';
-import { isKeyUnderLmk, KEY_TYPES, type KeyType, keyLengthBytes } from './key-field.ts';
 import { PayshieldHsm } from './payshield-hsm.ts';
 
 const MAX_KEYS = 1_000;

@@ -1,5 +1,14 @@
-import { commandBody, type FieldReader, type HostCommand, type Lmk, lmkField } from './host-command.ts';
-import { type KeyType, keyLengthBytes, keyTypeField, readKeyField } from './key-field.ts';
+import {
+  commandBody,
+  type FieldReader,
+  type HostCommand,
+  type KeyType,
+  keyLengthBytes,
+  keyTypeField,
+  type Lmk,
+  lmkField,
+  readKeyField,
+} from './host-command.ts';
 
 export interface Diagnostics {
   /** Check value of the default local master key, 16 hex digits. */

@@ -14,9 +14,8 @@ import { userNamedBy } from '../../codecs/crypto/key-policy.ts';
 import { isSameMac, MAC_BYTES_LEAST, type MacMethod } from '../../codecs/crypto/mac.ts';
 import type { HsmDeviceState, HsmDevices } from '../../switching/hsm/hsm-calls.ts';
 import type { DeviceGroup } from './device/device-group.ts';
-import { blameOf, type HostCommand, type Lmk, type SendCommand } from './host-command.ts';
+import { blameOf, type HostCommand, isKeyUnderLmk, type Lmk, type SendCommand } from './host-command.ts';
 import { importLmkKey, type LmkKey, type LmkKeyStore } from './import-lmk-key.ts';
-import { isKeyUnderLmk } from './key-field.ts';
 import {
   generateMac,
   keyCheckValue,

@@ -1,7 +1,6 @@
 import { ENUMS } from '#schemas/enums';
 import { FIRST_FOREIGN_CODE } from '#schemas/error-codes';
-import type { JsonSchema } from '../openapi/components.ts';
-import { exampleOf } from '../openapi/example.ts';
+import { exampleOf, type JsonSchema } from '../openapi/components.ts';
 import { html, type Markup, markdown, slugOf } from './html.ts';
 import {
   type DocumentedOperation,

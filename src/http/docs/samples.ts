@@ -1,4 +1,4 @@
-import { exampleOf } from '../openapi/example.ts';
+import { exampleOf } from '../openapi/components.ts';
 import { curlOf, fetchOf, type SampleRequest, sampleUrl } from './code-samples.ts';
 import { html, type Markup } from './html.ts';
 import type { DocumentedOperation, DocumentedParameter, Reference } from './reference.ts';

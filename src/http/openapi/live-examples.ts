@@ -1,6 +1,5 @@
-import type { JsonSchema } from './components.ts';
+import { type ExampleValues, exampleOf, type JsonSchema } from './components.ts';
 import type { ApiDocument } from './document.ts';
-import { type ExampleValues, exampleOf } from './example.ts';
 
 /** Values that make the examples of a document work on this server. */
 export interface LiveExamples {

@@ -5,8 +5,7 @@ import { STATUS_TITLES } from '../problem.ts';
 import { UNLIMITED_ROUTES } from '../rate-limit.ts';
 import { responseSource } from '../response-schema.ts';
 import type { KnownRoute, RouteFacts } from '../route-table.ts';
-import type { Components, JsonSchema } from './components.ts';
-import { exampleOf } from './example.ts';
+import { type Components, exampleOf, type JsonSchema } from './components.ts';
 import { parametersOf } from './parameters.ts';
 import { CREDENTIALS, credentialsText, securityOf, tagOf } from './security.ts';
 

@@ -1,11 +1,10 @@
-import { RESPONSE_CODES } from '../../../schemas/response-codes.ts';
+import { RESPONSE_CODES } from '#schemas/response-codes';
 import { PlugInError } from '../../basics/errors.ts';
 import { framingFault } from '../../codecs/iso8583/network/framing.ts';
 import { isPartialApproval } from './classify-outcome.ts';
 import { type IsoMessage, isResponseTo } from './iso-fields.ts';
-import { kitFault } from './kit-version.ts';
+import { isTrusted, macVerdictOf } from './mac-layout.ts';
 import { macFault } from './mac-rule.ts';
-import { isTrusted, macVerdictOf } from './mac-verdict.ts';
 import { terminalScopeFault } from './message-identity.ts';
 import type {
   Outcome,
@@ -16,6 +15,28 @@ import type {
   SwitchConfig,
 } from './processor.ts';
 import type { ProcessorProfile } from './profile.ts';
+
+/**
+ * The version of the kit. A processor states the one that it was written for (`kit: 1`). It grows when a processor that
+ * worked can no longer be loaded, or means something else.
+ */
+export const PROCESSOR_KIT = 1;
+
+/** Where the page of processors describes the versions. */
+const PAGE = 'processors/README.md, "Versions of the kit", describes each version';
+
+/** Why a definition does not fit this version of the kit; undefined if it does. */
+function kitFault({ kit }: { readonly kit: number }): string | undefined {
+  if (kit === PROCESSOR_KIT) return undefined;
+  if (kit > PROCESSOR_KIT)
+    return `kit: written for version ${kit} of the processor kit, this gateway has version ${PROCESSOR_KIT}. Install a later version of Tapwire`;
+  return `kit: must be ${PROCESSOR_KIT}, the version of the processor kit that it was written for. ${PAGE}`;
+}
+
+/** Explains why an import from the kit failed. @param name what the kit does not export */
+export function missingExport(name: string): string {
+  return `imports ${name}, which version ${PROCESSOR_KIT} of the processor kit does not have: the name is wrong, or the processor was written for another version. ${PAGE}`;
+}
 
 /** The type is part of database keys and metric labels. */
 export const TYPE_PATTERN = /^[a-z][a-z0-9-]{0,31}$/;

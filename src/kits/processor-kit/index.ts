@@ -31,7 +31,7 @@ export {
   singleTapFlag,
   UNCERTAIN_CODES,
 } from './classify-outcome.ts';
-export { defineProcessor } from './define-processor.ts';
+export { defineProcessor, PROCESSOR_KIT } from './define-processor.ts';
 export {
   acceptorAddress,
   acceptorNameLocation,
@@ -54,10 +54,9 @@ export {
   SECONDARY_FIELDS_1993,
 } from './iso-fields.ts';
 export { keyExchangeFaults } from './key-change.ts';
-export { PROCESSOR_KIT } from './kit-version.ts';
+export { type MacVerdict, macVerdictOf } from './mac-layout.ts';
 export type { MacField, MacKeySet, MacKeys, MacRule, MacValue, NumberedMacKey, WireValues } from './mac-rule.ts';
 export { MacPlace } from './mac-rule.ts';
-export { type MacVerdict, macVerdictOf } from './mac-verdict.ts';
 export { configuredMacKeys, macMethodOf, messageCodec } from './message-codec.ts';
 export type * from './processor.ts';
 export { meaningOf, networkKindOf, REVERSAL_SCHEDULE } from './profile.ts';

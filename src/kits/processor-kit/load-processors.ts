@@ -3,8 +3,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PlugInError } from '../../basics/errors.ts';
 import { entriesIn, type LoadOptions, loadPlugIn, loadPlugIns, type PlugInKind } from '../plug-ins/load-plug-ins.ts';
-import { TYPE_PATTERN } from './define-processor.ts';
-import { missingExport } from './kit-version.ts';
+import { missingExport, TYPE_PATTERN } from './define-processor.ts';
 import type { Processor } from './processor.ts';
 
 export const PROCESSORS: PlugInKind<Processor> = {

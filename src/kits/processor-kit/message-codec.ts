@@ -2,9 +2,8 @@ import { PlugInError } from '../../basics/errors.ts';
 import { isSameMac, MAC_ALGORITHMS, type MacMethod } from '../../codecs/crypto/mac.ts';
 import type { Spec } from '../../codecs/iso8583/spec.ts';
 import type { IsoMessage } from './iso-fields.ts';
-import { candidateKeys, MacLayout } from './mac-layout.ts';
+import { candidateKeys, MacLayout, type MacVerdict, recordMacVerdict } from './mac-layout.ts';
 import { type MacKeySet, type MacKeys, type MacRule, macFieldNames, type NumberedMacKey } from './mac-rule.ts';
-import { type MacVerdict, recordMacVerdict } from './mac-verdict.ts';
 import type { MessageCodec, Processor, SwitchConfig } from './processor.ts';
 
 /**

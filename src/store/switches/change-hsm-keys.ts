@@ -1,9 +1,13 @@
 import type pg from 'pg';
 import type { ProcessorChange, StoredProcessor } from '#schemas/admin-routing';
 import { StartError } from '../../basics/errors.ts';
-import type { SwitchConfig } from '../../kits/processor-kit/switch-config.ts';
+import {
+  type KeyReplacement,
+  type SwitchConfig,
+  withoutReplacedKey,
+  withSuccessor,
+} from '../../kits/processor-kit/switch-config.ts';
 import { keysNamedBy } from '../../switching/switches/access/switch-access.ts';
-import { type KeyReplacement, withoutReplacedKey, withSuccessor } from '../../switching/switches/replace-key.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { AcquirerSettings } from '../settings/acquirer-settings.ts';
 import { inAdminCommit } from '../settings/admin-commit.ts';

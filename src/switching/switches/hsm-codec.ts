@@ -1,8 +1,7 @@
 import { CryptoError, KeyExchangeError } from '../../basics/errors.ts';
 import type { Hsm } from '../../codecs/crypto/hsm.ts';
 import { type IsoMessage, messageClass } from '../../kits/processor-kit/iso-fields.ts';
-import { candidateKeys, MacLayout } from '../../kits/processor-kit/mac-layout.ts';
-import { type MacVerdict, recordMacVerdict } from '../../kits/processor-kit/mac-verdict.ts';
+import { candidateKeys, MacLayout, type MacVerdict, recordMacVerdict } from '../../kits/processor-kit/mac-layout.ts';
 import { macMethodOf, messageCodec } from '../../kits/processor-kit/message-codec.ts';
 import type { MessageCodec, Processor, SwitchConfig } from '../../kits/processor-kit/processor.ts';
 import type { SealingCodec } from '../../kits/processor-kit/switch-protocol.ts';

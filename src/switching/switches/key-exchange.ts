@@ -1,7 +1,7 @@
 import { KeyExchangeError } from '../../basics/errors.ts';
 import { type Repetition, repeatEvery } from '../../basics/limits/waits.ts';
 import type { IsoMessage } from '../../kits/processor-kit/iso-fields.ts';
-import { isTrusted, judgeMac } from '../../kits/processor-kit/mac-verdict.ts';
+import { isTrusted, judgeMac } from '../../kits/processor-kit/mac-layout.ts';
 import type { WorkingKeyUse } from '../../kits/processor-kit/processor.ts';
 import type { ExchangeConnection, KeyChangeSide, KeyDecision } from '../../kits/processor-kit/switch-protocol.ts';
 import type { ConnectionLog } from '../connection/pool-types.ts';

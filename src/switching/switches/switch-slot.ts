@@ -1,6 +1,6 @@
 import { LogBudget } from '../../basics/limits/log-budget.ts';
 import type { IsoMessage } from '../../kits/processor-kit/iso-fields.ts';
-import { isTrusted } from '../../kits/processor-kit/mac-verdict.ts';
+import { isTrusted } from '../../kits/processor-kit/mac-layout.ts';
 import type { Processor, Purchase, Refund, SwitchConfig } from '../../kits/processor-kit/processor.ts';
 import type { PreparedRequest, SwitchResponse, SwitchSlot, TakenStan } from '../../payments/ports/switch-ports.ts';
 import type { Slot } from '../connection/slot.ts';

@@ -1,7 +1,7 @@
 import type1 from '../../../processors/type-1/index.ts';
 import { transmissionDateTime } from '../../../src/kits/processor-kit/field-values.ts';
 import { type IsoMessage, isResponseTo, messageClass } from '../../../src/kits/processor-kit/iso-fields.ts';
-import { isTrusted } from '../../../src/kits/processor-kit/mac-verdict.ts';
+import { isTrusted } from '../../../src/kits/processor-kit/mac-layout.ts';
 import type {
   Completion,
   Outcome,

@@ -1,6 +1,6 @@
 import type1 from '../../../processors/type-1/index.ts';
 import type { IsoMessage } from '../../../src/kits/processor-kit/iso-fields.ts';
-import { recordMacVerdict } from '../../../src/kits/processor-kit/mac-verdict.ts';
+import { recordMacVerdict } from '../../../src/kits/processor-kit/mac-layout.ts';
 
 type Type1Message = Parameters<typeof type1.simulate>[0];
 

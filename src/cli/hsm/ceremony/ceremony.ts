@@ -7,7 +7,7 @@ import { kcv } from '../../../codecs/crypto/mac.ts';
 import type { Config } from '../../../start/config.ts';
 import { openKeyRing } from '../../../start/open-key-ring.ts';
 import { type KeyAct, recordKeyAct } from '../../../store/switches/hsm-keys.ts';
-import { STOP_SIGNALS } from '../../process-end.ts';
+import { STOP_SIGNALS } from '../../command-end.ts';
 import { type NewKeyPlace, storeNewKey } from '../opened-hsm.ts';
 import { CEREMONY_MS, type CeremonyPlace, type FrameSocket, joinPlace, openPlace } from './ceremony-place.ts';
 import {

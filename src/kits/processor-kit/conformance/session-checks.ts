@@ -7,7 +7,7 @@ import { unwrapTr31, wrapTr31 } from '../../../codecs/crypto/tr31.ts';
 import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
 import { type IsoMessage, isResponse } from '../iso-fields.ts';
 import type { KeyChange, WorkingKeyUse, WrappedKey } from '../key-change.ts';
-import { macVerdictOf } from '../mac-verdict.ts';
+import { macVerdictOf } from '../mac-layout.ts';
 import { messageCodec } from '../message-codec.ts';
 import type { NetworkRequestKind, SwitchConfig } from '../processor.ts';
 import { switchProtocol } from '../switch-protocol.ts';

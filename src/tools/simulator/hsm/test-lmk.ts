@@ -4,8 +4,7 @@ import { fromHex, toHex } from '../../../codecs/bytes/hex.ts';
 import { LruMap } from '../../../codecs/bytes/lru-map.ts';
 import { BlockKey, hasOddParity, takeKey } from '../../../codecs/crypto/block-key.ts';
 import { unwrapTr31, wrapTr31 } from '../../../codecs/crypto/tr31.ts';
-import { FieldFault, type FieldReader } from '../../../hsm-devices/payshield/host-command.ts';
-import { readKeyField } from '../../../hsm-devices/payshield/key-field.ts';
+import { FieldFault, type FieldReader, readKeyField } from '../../../hsm-devices/payshield/host-command.ts';
 
 /** The simulated device refuses a command with this error code. */
 export class Refusal extends Error {
