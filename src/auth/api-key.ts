@@ -94,22 +94,6 @@ export interface Administrator {
   readonly scopes: ReadonlySet<string>;
 }
 
-export interface ApiKeyVerifier {
-  /**
-   * @param text the `x-api-key` header
-   * @throws {AuthError} API_KEY_INVALID, the same for a key that is malformed, unknown, wrong, expired, revoked or of
-   * another mode
-   */
-  verify(text: string): Promise<ApiKeyPrincipal>;
-}
-
-export interface ApiKeyVerifierOptions {
-  readonly keys: ApiKeys;
-  readonly mode: ApiKeyMode;
-  readonly nowMs?: () => number;
-  readonly monotonicMs?: () => number;
-}
-
 /** Creates a key. `text` is shown once and never again; `record` is stored. */
 export function createApiKey(wanted: Pick<ApiKeyRecord, 'mode' | 'owner' | 'scopes' | 'name' | 'expiresAtMs'>): {
   readonly text: Secret<string>;
@@ -121,10 +105,6 @@ export function createApiKey(wanted: Pick<ApiKeyRecord, 'mode' | 'owner' | 'scop
     text: new Secret(`tw_${wanted.mode}_${id}_${secret}`),
     record: { ...wanted, id, secretHash: hashSecret(secret), revokedAtMs: null },
   };
-}
-
-export function createApiKeyVerifier(options: ApiKeyVerifierOptions): ApiKeyVerifier {
-  return new CachingVerifier(options);
 }
 
 /** @throws {AuthError} FORBIDDEN if the caller does not have the scope */
@@ -140,20 +120,36 @@ export function checkGrant({ scopes: own }: Pick<Administrator, 'scopes'>, scope
   for (const scope of scopes) if (!own.has(scope)) throw new AuthError('FORBIDDEN', 'scope');
 }
 
-class CachingVerifier implements ApiKeyVerifier {
+/** Verifies API keys, with the records of recent ones in memory. */
+export class ApiKeyVerifier {
   readonly #keys: ApiKeys;
   readonly #mode: ApiKeyMode;
   readonly #nowMs: () => number;
   readonly #records: RecentReads<ApiKeyRecord | undefined>;
   readonly #usedAtMs = new LruMap<string, number>(MAX_KEYS_IN_USE);
 
-  constructor({ keys, mode, nowMs = Date.now, monotonicMs }: ApiKeyVerifierOptions) {
+  constructor({
+    keys,
+    mode,
+    nowMs = Date.now,
+    monotonicMs,
+  }: {
+    readonly keys: ApiKeys;
+    readonly mode: ApiKeyMode;
+    readonly nowMs?: () => number;
+    readonly monotonicMs?: () => number;
+  }) {
     this.#keys = keys;
     this.#mode = mode;
     this.#nowMs = nowMs;
     this.#records = new RecentReads((id) => keys.find(id), monotonicMs);
   }
 
+  /**
+   * @param text the `x-api-key` header
+   * @throws {AuthError} API_KEY_INVALID, the same for a key that is malformed, unknown, wrong, expired, revoked or of
+   * another mode
+   */
   async verify(text: string): Promise<ApiKeyPrincipal> {
     const [, mode, id, secret] = API_KEY.exec(text) ?? [];
     if (mode === undefined || id === undefined || secret === undefined) throw invalid('shape');

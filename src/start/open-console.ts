@@ -63,7 +63,18 @@ function issuerOf(url: string): string | undefined {
 
 const OF_PEOPLE: ReadonlySet<SignInErrorCode> = new Set(['NO_ROLE', 'CANCELLED', 'NOT_BEGUN']);
 
-interface SignInParts {
+/**
+ * Sign-in to the console with the OpenID provider of the settings; undefined without one. Nothing is asked of the
+ * provider before a person signs in, so the gateway starts without it.
+ */
+function openSignIn({
+  config,
+  database,
+  keys,
+  sessions,
+  report,
+  origin,
+}: {
   readonly config: Config;
   readonly database: Database;
   readonly keys: KeyRing;
@@ -71,14 +82,7 @@ interface SignInParts {
   readonly report: Report;
   /** The listening address, if no public one is set. */
   readonly origin: () => string;
-}
-
-/**
- * Sign-in to the console with the OpenID provider of the settings; undefined without one. Nothing is asked of the
- * provider before a person signs in, so the gateway starts without it.
- */
-function openSignIn(parts: SignInParts): ProviderParts | undefined {
-  const { config, database, keys, sessions, report, origin } = parts;
+}): ProviderParts | undefined {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId } = config;
   if (issuer === undefined || clientId === undefined) return undefined;
   const isDev = config.TAPWIRE_ENV === 'dev';

@@ -1,8 +1,8 @@
-import { createApiKeyVerifier } from '../auth/api-key.ts';
+import { ApiKeyVerifier } from '../auth/api-key.ts';
 import { Attestations } from '../auth/attestation/attestations.ts';
 import { Authenticator } from '../auth/authenticator.ts';
 import { KeySets, PublishedIssuerKeys } from '../auth/issuers/key-sets.ts';
-import { createMerchantTokenVerifier } from '../auth/issuers/verify-merchant-token.ts';
+import { MerchantTokenVerifier } from '../auth/issuers/verify-merchant-token.ts';
 import { createLogIn, type LogIn, type LoginFactors } from '../auth/portal/log-in.ts';
 import { createMustEnrol } from '../auth/portal/portal-user.ts';
 import { AppTokens, createTapTokens } from '../auth/tokens/app-tokens.ts';
@@ -79,13 +79,13 @@ function createGuards(parts: RouteParts, people: People) {
   });
   closers.push(() => keySets.close());
   const issuerKeys = new PublishedIssuerKeys(directory, keySets);
-  const tokens = createMerchantTokenVerifier({
+  const tokens = new MerchantTokenVerifier({
     keys: issuerKeys,
     merchants: directory,
     audience: config.TAPWIRE_AUDIENCE,
     nowMs: deps.clock.nowMs,
   });
-  const apiKeys = createApiKeyVerifier({
+  const apiKeys = new ApiKeyVerifier({
     keys: postgresApiKeys(database, report('use of an api key could not be recorded')),
     mode: config.TAPWIRE_ENV === 'prod' ? 'live' : 'test',
     nowMs: deps.clock.nowMs,

@@ -99,13 +99,6 @@ export function createNameResolver({
 /** The name does not exist, or has no address of this kind. */
 const MISSING: readonly unknown[] = ['ENOTFOUND', 'ENODATA', 'EBADNAME'];
 
-export interface GuardedFetchOptions {
-  readonly policy: UrlPolicy;
-  readonly resolve?: ResolveName;
-  /** PEM: certificates to trust instead of the default ones. */
-  readonly ca?: string | undefined;
-}
-
 export interface GuardedRequest {
   readonly url: URL;
   readonly method: 'GET' | 'POST';
@@ -146,7 +139,16 @@ export class GuardedFetch {
   readonly #resolve: ResolveName;
   readonly #agents: { readonly 'http:': http.Agent; readonly 'https:': https.Agent };
 
-  constructor({ policy, resolve = createNameResolver(), ca }: GuardedFetchOptions) {
+  constructor({
+    policy,
+    resolve = createNameResolver(),
+    ca,
+  }: {
+    readonly policy: UrlPolicy;
+    readonly resolve?: ResolveName;
+    /** PEM: certificates to trust instead of the default ones. */
+    readonly ca?: string | undefined;
+  }) {
     this.#policy = policy;
     this.#resolve = resolve;
     const lookup: LookupFunction = (name, options, done) => this.#lookUp(name, options, done);

@@ -4,9 +4,8 @@ import {
   type ApiKeyMode,
   type ApiKeyRecord,
   type ApiKeys,
-  type ApiKeyVerifier,
+  ApiKeyVerifier,
   createApiKey,
-  createApiKeyVerifier,
   requireScope,
 } from '../../src/auth/api-key.ts';
 import { AuthError } from '../../src/basics/errors.ts';
@@ -30,7 +29,7 @@ class Bench implements ApiKeys {
   nowMs = NOW_MS;
 
   constructor(mode: ApiKeyMode = 'test') {
-    this.verifier = createApiKeyVerifier({ keys: this, mode, nowMs: () => this.nowMs, monotonicMs: () => this.nowMs });
+    this.verifier = new ApiKeyVerifier({ keys: this, mode, nowMs: () => this.nowMs, monotonicMs: () => this.nowMs });
   }
 
   /** Stores a new key and returns its text. */

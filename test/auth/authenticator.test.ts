@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { type ApiKeyRecord, createApiKey, createApiKeyVerifier } from '../../src/auth/api-key.ts';
+import { type ApiKeyRecord, ApiKeyVerifier, createApiKey } from '../../src/auth/api-key.ts';
 import { Authenticator } from '../../src/auth/authenticator.ts';
-import { createMerchantTokenVerifier } from '../../src/auth/issuers/verify-merchant-token.ts';
+import { MerchantTokenVerifier } from '../../src/auth/issuers/verify-merchant-token.ts';
 import type { PortalUser } from '../../src/auth/portal/portal-user.ts';
 import type { TokenUse } from '../../src/auth/tokens/gateway-tokens.ts';
 import { LoginTokens } from '../../src/auth/tokens/login-tokens.ts';
@@ -26,8 +26,8 @@ const loginTokens = new LoginTokens({
   nowMs: () => NOW_MS,
 });
 const authenticator = new Authenticator({
-  tokens: createMerchantTokenVerifier({ keys: registry, merchants: registry, audience: AUDIENCE, nowMs: () => NOW_MS }),
-  apiKeys: createApiKeyVerifier({ mode: 'test', keys: { find: async (id) => records.get(id), recordUse: () => {} } }),
+  tokens: new MerchantTokenVerifier({ keys: registry, merchants: registry, audience: AUDIENCE, nowMs: () => NOW_MS }),
+  apiKeys: new ApiKeyVerifier({ mode: 'test', keys: { find: async (id) => records.get(id), recordUse: () => {} } }),
   ownTokens,
   loginTokens,
   merchants: registry,

@@ -1,8 +1,5 @@
 import { expect } from 'vitest';
-import {
-  createMerchantTokenVerifier,
-  type MerchantTokenVerifier,
-} from '../../src/auth/issuers/verify-merchant-token.ts';
+import { MerchantTokenVerifier } from '../../src/auth/issuers/verify-merchant-token.ts';
 import { AuthError } from '../../src/basics/errors.ts';
 import { problemOf } from '../../src/http/problem.ts';
 import { AUDIENCE, NOW_MS, type TestRegistry } from './merchant-token.ts';
@@ -15,7 +12,7 @@ export class VerifierBench {
 
   constructor(registry: TestRegistry) {
     this.registry = registry;
-    this.verifier = createMerchantTokenVerifier({
+    this.verifier = new MerchantTokenVerifier({
       keys: registry,
       merchants: registry,
       audience: AUDIENCE,

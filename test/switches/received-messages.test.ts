@@ -3,14 +3,16 @@ import { expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
 import { recordMacVerdict } from '../../src/kits/processor-kit/mac-layout.ts';
-import { ReceivedMessages, type ReceivedMessagesParts } from '../../src/switching/switches/received-messages.ts';
+import { ReceivedMessages } from '../../src/switching/switches/received-messages.ts';
 import { standardFieldReader } from '../../src/switching/switches/standard-fields.ts';
+
+type Parts = ConstructorParameters<typeof ReceivedMessages>[0];
 
 const response = () => type1.simulate(type1.authorization(testPurchase(), type1.exampleConfig), { responseCode: '00' });
 
 function receiving(): { received: ReceivedMessages; announced: unknown[] } {
   const announced: unknown[] = [];
-  const parts: Partial<ReceivedMessagesParts> = {
+  const parts: Partial<Parts> = {
     acquirerId: 1,
     processorId: 1,
     processor: type1 as never,
@@ -18,7 +20,7 @@ function receiving(): { received: ReceivedMessages; announced: unknown[] } {
     fieldsOf: standardFieldReader(type1),
     dates: { announce: (_key: unknown, date: unknown) => void announced.push(date) } as never,
   };
-  return { received: new ReceivedMessages(parts as ReceivedMessagesParts), announced };
+  return { received: new ReceivedMessages(parts as Parts), announced };
 }
 
 /** Many times the limit, so that a busy machine is not slower than it. */

@@ -2,12 +2,7 @@ import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { OutboundError } from '../../src/basics/errors.ts';
-import {
-  GuardedFetch,
-  type GuardedFetchOptions,
-  type GuardedRequest,
-  type ResolveName,
-} from '../../src/webhooks/guarded-fetch.ts';
+import { GuardedFetch, type GuardedRequest, type ResolveName } from '../../src/webhooks/guarded-fetch.ts';
 import { createIdentity } from '../connection/certificates.ts';
 import { hang, ok, type Receiver, startReceiver, status } from './receiver.ts';
 
@@ -21,7 +16,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-function guarded(options: Partial<GuardedFetchOptions> = {}): GuardedFetch {
+function guarded(options: Partial<ConstructorParameters<typeof GuardedFetch>[0]> = {}): GuardedFetch {
   const fetcher = new GuardedFetch({ policy: DEV, resolve: async () => ['127.0.0.1'], ...options });
   closers.push(() => fetcher.close());
   return fetcher;

@@ -45,24 +45,6 @@ export interface MerchantPrincipal extends Principal {
   readonly expiresAtMs: number;
 }
 
-export interface MerchantTokenVerifier {
-  /**
-   * @param token the text after `Bearer `
-   * @throws {AuthError} JWT_INVALID, JWT_EXPIRED, or FORBIDDEN if its key's owner does not own the merchant or the
-   * merchant is blocked
-   */
-  verify(token: string): Promise<MerchantPrincipal>;
-}
-
-export interface MerchantTokenVerifierOptions {
-  readonly keys: IssuerKeys;
-  readonly merchants: Merchants;
-  /** Required in `aud`; the gateway's own name, so no issuer can have it. */
-  readonly audience: string;
-  /** Milliseconds since 1970, for `iat` and `exp`. */
-  readonly nowMs?: () => number;
-}
-
 /** A token that was verified once: its content cannot change, but its key and merchant can. */
 interface VerifiedToken {
   readonly principal: MerchantPrincipal;
@@ -73,21 +55,29 @@ interface VerifiedToken {
   generation: string;
 }
 
-export function createMerchantTokenVerifier(options: MerchantTokenVerifierOptions): MerchantTokenVerifier {
-  return new CachingVerifier(options);
-}
-
-class CachingVerifier implements MerchantTokenVerifier {
-  readonly #options: MerchantTokenVerifierOptions;
+export class MerchantTokenVerifier {
+  readonly #options;
   readonly #nowMs: () => number;
   /** Keyed by SHA-256: otherwise every heap dump would contain the tokens for up to a day. */
   readonly #tokens = new LruMap<string, VerifiedToken>(MAX_CACHED_TOKENS);
 
-  constructor(options: MerchantTokenVerifierOptions) {
+  constructor(options: {
+    readonly keys: IssuerKeys;
+    readonly merchants: Merchants;
+    /** Required in `aud`; the gateway's own name, so no issuer can have it. */
+    readonly audience: string;
+    /** Milliseconds since 1970, for `iat` and `exp`. */
+    readonly nowMs?: () => number;
+  }) {
     this.#options = options;
     this.#nowMs = options.nowMs ?? Date.now;
   }
 
+  /**
+   * @param token the text after `Bearer `
+   * @throws {AuthError} JWT_INVALID, JWT_EXPIRED, or FORBIDDEN if its key's owner does not own the merchant or the
+   * merchant is blocked
+   */
   async verify(token: string): Promise<MerchantPrincipal> {
     if (token.length > MAX_TOKEN_CHARS) throw new AuthError('JWT_INVALID', 'size');
     const digest = hash('sha256', token, 'base64url');

@@ -20,13 +20,6 @@ export interface Outgoing extends Pick<Exchange, 'about' | 'kind' | 'number'> {
   readonly mayBeSent?: (() => boolean) | undefined;
 }
 
-interface RecordParts {
-  readonly processorId: number;
-  readonly copies: Pick<MaskedCopies, 'of'>;
-  readonly messages: MessageKeeper;
-  readonly clock: Clock;
-}
-
 /** Result of a request: the response, or the error with which its bytes were refused, and how it was read. */
 interface ExchangeEnd {
   readonly outcome: string;
@@ -38,7 +31,7 @@ interface ExchangeEnd {
 /**
  * Starts the record of an exchange. @returns a function that passes it to the message keeper when its end is known
  */
-function recordExchange(parts: RecordParts, outgoing: Outgoing): (end: ExchangeEnd) => void {
+function recordExchange(parts: ExchangeParts, outgoing: Outgoing): (end: ExchangeEnd) => void {
   const { processorId, copies, messages, clock } = parts;
   const { about, kind, number, message } = outgoing;
   const sentAtMs = clock.nowMs();
@@ -55,7 +48,11 @@ function isApproval(value: unknown): boolean {
   return typeof value === 'object' && (value as Partial<PurchaseResponse> | null)?.outcome?.kind === 'approved';
 }
 
-export interface ExchangeParts extends RecordParts {
+export interface ExchangeParts {
+  readonly processorId: number;
+  readonly copies: Pick<MaskedCopies, 'of'>;
+  readonly messages: MessageKeeper;
+  readonly clock: Clock;
   readonly reportFault: ReportFault;
   /** Puts the MAC into the message; undefined if it needs none. */
   readonly seal: ((message: IsoMessage) => Promise<void>) | undefined;

@@ -227,27 +227,27 @@ export class SettlementWatch {
  */
 const CHECKED_WITHIN_MS = 4_000;
 
-export interface ReceivedMessagesParts extends AcquirerSwitchOptions {
-  readonly keys: KeyExchange | undefined;
-  readonly fieldsOf: (message: IsoMessage) => StandardFields;
-  readonly approvals: RecentApprovals;
-  /** Time until every request that is in flight now will have been decided. */
-  readonly decidedAfterMs: number;
-  readonly signOnAgain: (connectionId: string) => void;
-  readonly reportFault: ReportFault;
-}
-
 /**
  * What the messages of one switch report besides outcomes: whether the keys still match, the switch's business date,
  * and late responses. No request waits for any of it.
  */
 export class ReceivedMessages {
-  readonly #parts: ReceivedMessagesParts;
+  readonly #parts;
   readonly #macs: MacWatch;
   readonly #settlement: SettlementWatch;
   readonly #unmatched: UnmatchedIntake;
 
-  constructor(parts: ReceivedMessagesParts) {
+  constructor(
+    parts: AcquirerSwitchOptions & {
+      readonly keys: KeyExchange | undefined;
+      readonly fieldsOf: (message: IsoMessage) => StandardFields;
+      readonly approvals: RecentApprovals;
+      /** Time until every request that is in flight now will have been decided. */
+      readonly decidedAfterMs: number;
+      readonly signOnAgain: (connectionId: string) => void;
+      readonly reportFault: ReportFault;
+    },
+  ) {
     this.#parts = parts;
     this.#macs = new MacWatch((connectionId) => {
       parts.keys?.distrust();

@@ -40,8 +40,15 @@ export interface SimulatedProcessor {
   readonly port: number;
 }
 
-export interface SimulatorOptions extends TimetableOptions {
+export interface SimulatorOptions {
   readonly processors: readonly SimulatedProcessor[];
+  /** What a switch does without a request. */
+  readonly echoEveryMs?: number | undefined;
+  /** The acquirer signs on again. */
+  readonly signOffEveryMs?: number | undefined;
+  /** Minutes after midnight UTC of the cut-over to the next business day. Default: no cut-over. */
+  readonly cutOverAtMinute?: number | undefined;
+  readonly changeKeysEveryMs?: number | undefined;
   /** The same seed produces the same faults and latencies in the same order. */
   readonly seed?: number | undefined;
   /** How many connections each switch accepts at a time. Default: as many as a load test needs. */
@@ -129,14 +136,16 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   }
 }
 
-interface SwitchParts extends SimulatorOptions {
-  readonly hsm: SimulatorHsm;
-  readonly ledger: Ledger;
-  readonly pinTries: PinTries;
-  readonly random: Random;
-}
-
-function switchServer(simulated: SimulatedProcessor, config: SwitchConfig, parts: SwitchParts): SwitchServer {
+function switchServer(
+  simulated: SimulatedProcessor,
+  config: SwitchConfig,
+  parts: SimulatorOptions & {
+    readonly hsm: SimulatorHsm;
+    readonly ledger: Ledger;
+    readonly pinTries: PinTries;
+    readonly random: Random;
+  },
+): SwitchServer {
   const { processor, deadlineMs } = simulated;
   const { hsm, ledger, pinTries, random, areOutagesKept = false, maxSessions, onEvent = () => {} } = parts;
   const keys = new SwitchKeys(processor, config, hsm);
@@ -186,25 +195,16 @@ function timeScaleOfEnvironment(): number {
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
-/** What a switch does automatically, without a request. */
-interface TimetableOptions {
-  readonly echoEveryMs?: number | undefined;
-  /** The acquirer signs on again. */
-  readonly signOffEveryMs?: number | undefined;
-  /** Minutes after midnight UTC of the cut-over to the next business day. Default: no cut-over. */
-  readonly cutOverAtMinute?: number | undefined;
-  readonly changeKeysEveryMs?: number | undefined;
-}
-
-interface TimetableActs {
-  readonly ask: (kind: NetworkRequestKind) => Promise<unknown>;
-  readonly changeKeys: () => Promise<unknown>;
-}
-
 /** Starts the timers of a timetable. @returns a function that ends them */
 export function startTimetable(
-  { echoEveryMs, signOffEveryMs, cutOverAtMinute, changeKeysEveryMs }: TimetableOptions,
-  { ask, changeKeys }: TimetableActs,
+  { echoEveryMs, signOffEveryMs, cutOverAtMinute, changeKeysEveryMs }: Omit<SimulatorOptions, 'processors'>,
+  {
+    ask,
+    changeKeys,
+  }: {
+    readonly ask: (kind: NetworkRequestKind) => Promise<unknown>;
+    readonly changeKeys: () => Promise<unknown>;
+  },
 ): () => void {
   const timers = new Set<NodeJS.Timeout>();
   const every = (ms: number | undefined, act: () => Promise<unknown>) => {

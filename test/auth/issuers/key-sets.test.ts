@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { SigningAlgorithm } from '../../../schemas/tokens.ts';
 import { readKeySet } from '../../../src/auth/issuers/issuer-keys.ts';
 import { KeySets, PublishedIssuerKeys } from '../../../src/auth/issuers/key-sets.ts';
-import { createMerchantTokenVerifier } from '../../../src/auth/issuers/verify-merchant-token.ts';
+import { MerchantTokenVerifier } from '../../../src/auth/issuers/verify-merchant-token.ts';
 import { OutboundError } from '../../../src/basics/errors.ts';
 import {
   AUDIENCE,
@@ -277,7 +277,7 @@ describe('an issuer that publishes its keys', () => {
   registry.keys.set(ISSUER, []);
   registry.sets.set(ISSUER, [{ url: URL, algorithms, owner: OWNER }]);
   const keys = new PublishedIssuerKeys(registry, sets);
-  const verifier = createMerchantTokenVerifier({ keys, merchants: registry, audience: AUDIENCE, nowMs: () => NOW_MS });
+  const verifier = new MerchantTokenVerifier({ keys, merchants: registry, audience: AUDIENCE, nowMs: () => NOW_MS });
   afterEach(() => sets.close());
 
   test('is trusted through a rotation, and no longer after a key is withdrawn', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { KeySets, PublishedIssuerKeys } from '../../../src/auth/issuers/key-sets.ts';
-import { createMerchantTokenVerifier } from '../../../src/auth/issuers/verify-merchant-token.ts';
+import { MerchantTokenVerifier } from '../../../src/auth/issuers/verify-merchant-token.ts';
 import { createTokenCheck } from '../../../src/auth/tokens/check-token.ts';
 import type { Tenant } from '../../../src/payments/ports/store-ports.ts';
 import {
@@ -134,7 +134,7 @@ describe('an issuer that publishes its keys, and another acquirer that registere
     const sets = new KeySets({ fetch, monotonicMs: () => 0, onError: () => {} });
     const keys = new PublishedIssuerKeys(registry, sets);
     const options = { keys, merchants: registry, audience: AUDIENCE, nowMs: () => NOW_MS };
-    return { fetched, verifier: createMerchantTokenVerifier(options) };
+    return { fetched, verifier: new MerchantTokenVerifier(options) };
   }
 
   test('is not hidden by a PEM with the same kid', async () => {
