@@ -6,8 +6,6 @@ import { z } from 'zod';
 const sources = new WeakMap<object, z.ZodType>();
 /** The JSON Schema of each zod schema. Many routes share a response schema. */
 const compiledSchemas = new WeakMap<z.ZodType, object>();
-/** The zod schema of a list of each schema: `array()` makes a new one each time. */
-const lists = new WeakMap<z.ZodType, z.ZodType>();
 /** Keyed by the text of the JSON Schema. Limited by the number of response schemas in the code. */
 const serializers = new Map<string, ReturnType<typeof buildSerializer>>();
 const buildSerializer = SerializerSelector()({});
@@ -21,16 +19,6 @@ export function responseSchema(schema: z.ZodType): object {
     sources.set(compiled, schema);
   }
   return compiled;
-}
-
-/** As `responseSchema`, of a response that is a list. */
-export function responseList(item: z.ZodType): object {
-  let list = lists.get(item);
-  if (list === undefined) {
-    list = item.array();
-    lists.set(item, list);
-  }
-  return responseSchema(list);
 }
 
 /** @returns the zod schema that was passed to `responseSchema`; undefined for a schema made in another way */

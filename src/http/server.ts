@@ -19,7 +19,7 @@ import { keepResponseDeadlines, type ResponseTimes } from './response-deadlines.
 import { serializerCompiler } from './response-schema.ts';
 import { challengeOf, RouteTable } from './route-table.ts';
 
-export { responseList, responseSchema } from './response-schema.ts';
+export { responseSchema } from './response-schema.ts';
 
 /** Limit of a body: both blobs at their maximum size, and the reference. */
 const MAX_BODY_BYTES = 192 * 1024;

@@ -1,12 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { Operation } from '#schemas/operation';
 import type { Administrator } from '../auth/api-key.ts';
 import type { MerchantPrincipal } from '../auth/issuers/verify-merchant-token.ts';
 import type { Principal } from '../payments/model/principal.ts';
 import type { IntentClaims, IntentSession, Tenant } from '../payments/ports/store-ports.ts';
 import type { Change } from '../store/settings/admin-commit.ts';
 import type { Integrator } from '../webhooks/ports.ts';
-import type { Server } from './server.ts';
+import { responseSchema, type Server } from './server.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -64,4 +66,33 @@ function nextPage(url: string, after: string): string {
   parameters.delete('offset');
   parameters.set('after', after);
   return `<${path}?${parameters}>; rel="next"`;
+}
+
+/**
+ * Method, path and schemas of a route, as the table of operations describes them for clients.
+ *
+ * @param status of its response
+ */
+export function routeOf<const Described extends Operation, Status extends 200 | 201 | 202 | 204>(
+  operation: Described,
+  status: Status,
+) {
+  const { method, path, params, query, headers, body, response } = operation as Operation;
+  return {
+    method: method as Described['method'],
+    url: path.replace(/\{(\w+)\}/g, ':$1'),
+    schema: {
+      ...(params && { params }),
+      ...(query && { querystring: query }),
+      ...(headers && { headers }),
+      ...(body && { body }),
+      response: { [status]: responseSchema(status === 204 ? z.null() : response) },
+    } as {
+      params: Described['params'];
+      querystring: Described['query'];
+      headers: Described['headers'];
+      body: Described['body'];
+      response: Record<Status, object>;
+    },
+  };
 }

@@ -15,8 +15,8 @@ import {
   UserSettings,
 } from '../../store/settings/credential-settings.ts';
 import type { RouteGuards } from '../idempotency.ts';
-import { responseSchema, type Server } from '../server.ts';
-import { withZod } from '../with-zod.ts';
+import type { Server } from '../server.ts';
+import { routeOf, withZod } from '../with-zod.ts';
 import {
   type AdminGuard,
   adminFacts,
@@ -25,7 +25,6 @@ import {
   registerReadRoutes,
   registerRemoveRoute,
   registerSettingsRoutes,
-  urlOf,
 } from './admin-settings.ts';
 
 const keys = {
@@ -55,19 +54,13 @@ function registerKeyRoutes(
   registerRemoveRoute(server, onRequest, keys, apiKeys);
 
   withZod(server).route({
-    method: makeApiKey.method,
-    url: urlOf(makeApiKey),
+    ...routeOf(makeApiKey, 201),
     config: adminFacts('Create an API key', keys, {
       name: 'makeApiKey',
       description:
         'Creates an API key for the acquirer, or for one of its integrators or merchants, and returns the key text once. The ' +
         'new key cannot have scopes that the calling key lacks.',
     }),
-    schema: {
-      params: makeApiKey.params,
-      body: makeApiKey.body,
-      response: { 201: responseSchema(makeApiKey.response) },
-    },
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {
@@ -78,18 +71,12 @@ function registerKeyRoutes(
   });
 
   withZod(server).route({
-    method: rotateApiKey.method,
-    url: urlOf(rotateApiKey),
+    ...routeOf(rotateApiKey, 201),
     config: adminFacts('Rotate an API key', keys, {
       description:
         'Creates a new key with the owner, scopes and lifetime of the old key, and returns the key text once. The old key ' +
         'remains valid for `overlapHours`. Refused with 409 if the old key has expired or is revoked.',
     }),
-    schema: {
-      params: rotateApiKey.params,
-      body: rotateApiKey.body,
-      response: { 201: responseSchema(rotateApiKey.response) },
-    },
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {
@@ -149,18 +136,12 @@ function registerUserRoutes(
   registerRemoveRoute(server, onRequest, users, settings);
 
   withZod(server).route({
-    method: addPortalUser.method,
-    url: urlOf(addPortalUser),
+    ...routeOf(addPortalUser, 201),
     config: adminFacts('Add a portal user', users, {
       description:
         'Adds a portal user. Without a password in the body, the gateway generates one and returns it once. The user cannot ' +
         'have rights that the calling key lacks.',
     }),
-    schema: {
-      params: addPortalUser.params,
-      body: addPortalUser.body,
-      response: { 201: responseSchema(addPortalUser.response) },
-    },
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {
@@ -172,18 +153,12 @@ function registerUserRoutes(
   });
 
   withZod(server).route({
-    method: changePortalUser.method,
-    url: urlOf(changePortalUser),
+    ...routeOf(changePortalUser, 200),
     config: adminFacts('Change a portal user', users, {
       description:
         'Changes the fields in the body; all other fields keep their values. The user cannot have rights that the calling key ' +
         'lacks. With `blocked` false, a lockout by wrong logins ends, too.',
     }),
-    schema: {
-      params: changePortalUser.params,
-      body: changePortalUser.body,
-      response: { 200: responseSchema(changePortalUser.response) },
-    },
     onRequest,
     handler: async (request) => {
       const { id } = request.params;
@@ -196,18 +171,12 @@ function registerUserRoutes(
   });
 
   withZod(server).route({
-    method: resetPasswordOfPortalUser.method,
-    url: urlOf(resetPasswordOfPortalUser),
+    ...routeOf(resetPasswordOfPortalUser, 200),
     config: adminFacts('Reset the password of a portal user', users, {
       description:
         'Sets a new password, ends the sessions of the user and lifts a lockout by wrong logins. Without a password in the body, the gateway generates one and ' +
         'returns it once.',
     }),
-    schema: {
-      params: resetPasswordOfPortalUser.params,
-      body: resetPasswordOfPortalUser.body,
-      response: { 200: responseSchema(resetPasswordOfPortalUser.response) },
-    },
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {

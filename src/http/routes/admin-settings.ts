@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Operation } from '#schemas/operation';
 import type { Scope } from '#schemas/scopes';
 import { type Administrator, checkGrant } from '../../auth/api-key.ts';
@@ -10,8 +10,8 @@ import { type Change, INSTALLATION, type Reach } from '../../store/settings/admi
 import type { Removal } from '../../store/settings/settings-table.ts';
 import type { RouteGuards } from '../idempotency.ts';
 import type { Credential, RouteFacts } from '../route-table.ts';
-import { responseSchema, type Server } from '../server.ts';
-import { withNextPage, withZod } from '../with-zod.ts';
+import type { Server } from '../server.ts';
+import { routeOf, withNextPage, withZod } from '../with-zod.ts';
 
 type Id = number | string;
 
@@ -116,10 +116,8 @@ export function registerSettingsRoutes<Settings extends object, Stored extends o
   const onRequest = identifyAdministrator(authenticator, scope);
   registerReadRoutes(server, onRequest, routes, settings);
   withZod(server).route({
-    method: add.method,
-    url: urlOf(add),
+    ...routeOf(add, 201),
     config: adminFacts(`Add ${one}`, routes, { description: described(`Adds ${one} to the acquirer.`, notes?.add) }),
-    schema: { params: add.params, body: add.body, response: { 201: responseSchema(add.response) } },
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {
@@ -132,13 +130,11 @@ export function registerSettingsRoutes<Settings extends object, Stored extends o
   registerRemoveRoute(server, onRequest, routes, settings);
   if (!change) return;
   withZod(server).route({
-    method: change.method,
-    url: urlOf(change),
+    ...routeOf(change, 200),
     config: adminFacts(`Change ${one}`, routes, {
       description: described(CHANGES[change.method], notes?.change, 'The change takes effect within seconds.'),
       problems: IN_THE_WAY,
     }),
-    schema: { params: change.params, body: change.body, response: { 200: responseSchema(change.response) } },
     onRequest,
     handler: async (request, reply) => {
       let strandedSales = 0;
@@ -162,8 +158,7 @@ export function registerReadRoutes<Stored extends object>(
   const { one, many, operations, notes } = routes;
   const { list, show } = operations;
   withZod(server).route({
-    method: list.method,
-    url: urlOf(list),
+    ...routeOf(list, 200),
     config: adminFacts(`List ${many}`, routes, {
       description: described(
         `Lists the ${many} of the acquirer in ascending order of their ids.`,
@@ -171,7 +166,6 @@ export function registerReadRoutes<Stored extends object>(
         'The header `Link` (`rel="next"`) leads to the next page.',
       ),
     }),
-    schema: { params: list.params, querystring: list.query, response: { 200: responseSchema(list.response) } },
     onRequest,
     handler: async (request, reply) => {
       const rows = await settings.list(request.change!, request.query as Page);
@@ -179,10 +173,8 @@ export function registerReadRoutes<Stored extends object>(
     },
   });
   withZod(server).route({
-    method: show.method,
-    url: urlOf(show),
+    ...routeOf(show, 200),
     config: adminFacts(`Show ${one}`, routes, { description: `Returns ${one} of the acquirer.` }),
-    schema: { params: show.params, response: { 200: responseSchema(show.response) } },
     onRequest,
     handler: (request) => settings.find(request.change!, idOf(request)),
   });
@@ -196,13 +188,11 @@ export function registerRemoveRoute<Stored extends object>(
 ): void {
   const { remove } = routes.operations;
   withZod(server).route({
-    method: remove.method,
-    url: urlOf(remove),
+    ...routeOf(remove, 204),
     config: adminFacts(`Remove ${routes.one}`, routes, {
       description: routes.notes?.remove ?? `Removes ${routes.one}. Refused with 409 while other objects depend on it.`,
       problems: IN_THE_WAY,
     }),
-    schema: { params: remove.params, response: { 204: responseSchema(z.null()) } },
     onRequest,
     handler: async (request, reply) => {
       const removal = await settings.remove(request.change!, idOf(request));
@@ -228,11 +218,6 @@ function described(...sentences: readonly (string | undefined)[]): string {
 /** The path of an element added to the collection of the request. */
 export function locationOf({ url }: FastifyRequest, name: string): string {
   return `${url.split('?', 1)[0]}/${encodeURIComponent(name)}`;
-}
-
-/** The path of an operation, as the server reads it. */
-export function urlOf({ path }: Pick<Operation, 'path'>): string {
-  return path.replace(/\{(\w+)\}/g, ':$1');
 }
 
 function nameOf<Stored extends object>({ key }: SettingsRoutes<Stored>, row: Stored): string {

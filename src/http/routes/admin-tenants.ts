@@ -1,6 +1,5 @@
-import { acquirerPath, numberInPath, searchablePageOf } from '#schemas/admin';
 import { SETTINGS } from '#schemas/admin-operations';
-import { acquirerChange, newAcquirer, storedAcquirer } from '#schemas/admin-tenants';
+import { OPERATIONS } from '#schemas/operations';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
 import { Acquirers } from '../../store/settings/acquirers.ts';
@@ -13,8 +12,8 @@ import {
   TERMINAL_SETTINGS,
 } from '../../store/settings/tenant-settings.ts';
 import type { RouteGuards } from '../idempotency.ts';
-import { responseList, responseSchema, type Server } from '../server.ts';
-import { withNextPage, withZod } from '../with-zod.ts';
+import type { Server } from '../server.ts';
+import { routeOf, withNextPage, withZod } from '../with-zod.ts';
 import {
   adminFacts,
   identifyAdministrator,
@@ -35,16 +34,13 @@ function registerAcquirerRoutes(
   { authenticator, idempotent, acquirers }: RouteGuards & { readonly acquirers: Acquirers },
 ): void {
   const onRequest = identifyOperator(authenticator, SCOPE);
-  const response = { 200: responseSchema(storedAcquirer) };
 
   withZod(server).route({
-    method: 'GET',
-    url: '/acquirers',
+    ...routeOf(OPERATIONS.listAcquirers, 200),
     config: operatorFacts(
       'List acquirers',
       'Lists the acquirers of the installation in ascending order of their ids. The header `Link` (`rel="next"`) leads to the next page.',
     ),
-    schema: { querystring: searchablePageOf(numberInPath), response: { 200: responseList(storedAcquirer) } },
     onRequest,
     handler: async (request, reply) => {
       const rows = await acquirers.list(request.query);
@@ -53,10 +49,8 @@ function registerAcquirerRoutes(
   });
 
   withZod(server).route({
-    method: 'POST',
-    url: '/acquirers',
+    ...routeOf(OPERATIONS.addAcquirer, 201),
     config: operatorFacts('Add an acquirer', 'Adds an acquirer to the installation.'),
-    schema: { body: newAcquirer, response: { 201: responseSchema(storedAcquirer) } },
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {
@@ -67,22 +61,18 @@ function registerAcquirerRoutes(
   });
 
   withZod(server).route({
-    method: 'GET',
-    url: '/acquirers/:acquirerId',
+    ...routeOf(OPERATIONS.showAcquirer, 200),
     config: adminFacts('Show an acquirer', { scope: SCOPE }, { description: 'Returns one acquirer.' }),
-    schema: { params: acquirerPath, response },
     onRequest: identifyAdministrator(authenticator, SCOPE),
     handler: (request) => acquirers.find(request.params.acquirerId),
   });
 
   withZod(server).route({
-    method: 'PATCH',
-    url: '/acquirers/:acquirerId',
+    ...routeOf(OPERATIONS.changeAcquirer, 200),
     config: operatorFacts(
       'Change an acquirer',
       'Changes the fields in the body; all other fields keep their values. The change takes effect within seconds.',
     ),
-    schema: { params: acquirerPath, body: acquirerChange, response },
     // First requires an administrator. For an administrator of one acquirer, another acquirer does not exist.
     onRequest: async (request) => {
       const { acquirerId } = request.params as unknown as { acquirerId: string };

@@ -1,14 +1,14 @@
 import type { FastifyRequest } from 'fastify';
-import { z } from 'zod';
-import { integratorPath } from '#schemas/admin';
-import { callback, callbackRegistration, callbackSecret, secretRotation } from '#schemas/webhook';
+import type { z } from 'zod';
+import { OPERATIONS } from '#schemas/operations';
+import type { callback, callbackSecret, secretRotation } from '#schemas/webhook';
 import { invalidValue, NotFound } from '../../basics/errors.ts';
 import type { Change } from '../../store/settings/admin-commit.ts';
 import type { CallbackRegistry, IssuedSecret } from '../../webhooks/callback-registry.ts';
 import type { RegisteredCallback, SecretOverlap } from '../../webhooks/ports.ts';
 import type { RouteGuards } from '../idempotency.ts';
-import { responseSchema, type Server } from '../server.ts';
-import { withZod } from '../with-zod.ts';
+import type { Server } from '../server.ts';
+import { routeOf, withZod } from '../with-zod.ts';
 import { adminFacts, identifyAdministrator } from './admin-settings.ts';
 
 /** A callback as the API shows it (4.10). */
@@ -54,8 +54,7 @@ export function registerCallbackRoutes(
   };
 
   withZod(server).route({
-    method: 'POST',
-    url: '/integrator/callbackUrl',
+    ...routeOf(OPERATIONS.registerCallbackUrl, 200),
     config: {
       facts: {
         summary: 'Register the callback URL',
@@ -65,7 +64,6 @@ export function registerCallbackRoutes(
         ...OWN,
       },
     },
-    schema: { body: callbackRegistration, response: { 200: responseSchema(z.object({})) } },
     onRequest: identify,
     handler: async (request) => {
       const owner = request.integrator!;
@@ -75,8 +73,7 @@ export function registerCallbackRoutes(
   });
 
   withZod(server).route({
-    method: 'GET',
-    url: '/integrator/callbackUrl',
+    ...routeOf(OPERATIONS.getCallbackUrl, 200),
     config: {
       facts: {
         summary: 'Get the callback URL',
@@ -85,14 +82,12 @@ export function registerCallbackRoutes(
         ...OWN,
       },
     },
-    schema: { response: { 200: responseSchema(callback) } },
     onRequest: identify,
     handler: async (request) => callbackOf(await callbacks.find(request.integrator!, TAPS)),
   });
 
   withZod(server).route({
-    method: 'POST',
-    url: '/integrator/callbackUrl/secret',
+    ...routeOf(OPERATIONS.makeSecretForWebhooks, 200),
     config: {
       facts: {
         summary: 'Create a webhook secret',
@@ -104,7 +99,6 @@ export function registerCallbackRoutes(
         problems: { 409: [134] },
       },
     },
-    schema: { body: secretRotation, response: { 200: responseSchema(callbackSecret) } },
     onRequest: identify,
     ...idempotent,
     handler: async (request, reply) => {
@@ -121,7 +115,6 @@ export function registerCallbackRoutes(
  */
 const LINKS = 'links';
 const SCOPE = 'webhooks:manage';
-const ADDRESS = '/acquirers/:acquirerId/integrators/:id/callbacks/links';
 
 /** Callbacks that inform integrators about links and intents (interface 4.10). */
 export function registerAdminCallbackRoutes(
@@ -138,13 +131,11 @@ export function registerAdminCallbackRoutes(
   });
 
   withZod(server).route({
-    method: 'GET',
-    url: ADDRESS,
+    ...routeOf(OPERATIONS.getCallbackUrlOfLinks, 200),
     config: facts(
       'Get the callback URL of links',
       'Returns the URL that receives the outcomes of link and intent payments of the integrator.',
     ),
-    schema: { params: integratorPath, response: { 200: responseSchema(callback) } },
     onRequest,
     handler: async (request) => {
       const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
@@ -153,13 +144,11 @@ export function registerAdminCallbackRoutes(
   });
 
   withZod(server).route({
-    method: 'PUT',
-    url: ADDRESS,
+    ...routeOf(OPERATIONS.setCallbackUrlOfLinks, 200),
     config: facts(
       'Set the callback URL of links',
       'Sets the URL that receives the outcomes of link and intent payments of the integrator. Enables deliveries again if the receiver stopped them with 410.',
     ),
-    schema: { params: integratorPath, body: callbackRegistration, response: { 200: responseSchema(z.object({})) } },
     onRequest,
     handler: async (request) => {
       const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
@@ -169,13 +158,11 @@ export function registerAdminCallbackRoutes(
   });
 
   withZod(server).route({
-    method: 'DELETE',
-    url: ADDRESS,
+    ...routeOf(OPERATIONS.removeCallbackUrlOfLinks, 204),
     config: facts(
       'Remove the callback URL of links',
       'Removes the URL. The gateway then sends no webhooks for link and intent payments of the integrator.',
     ),
-    schema: { params: integratorPath, response: { 204: responseSchema(z.null()) } },
     onRequest,
     handler: async (request, reply) => {
       const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
@@ -185,14 +172,12 @@ export function registerAdminCallbackRoutes(
   });
 
   withZod(server).route({
-    method: 'POST',
-    url: `${ADDRESS}/secret`,
+    ...routeOf(OPERATIONS.makeSecretForWebhooksOfLinks, 200),
     config: facts(
       'Create a webhook secret for links',
       'Creates a new signing secret and returns it once. The previous secret also signs for `overlapHours`. Refused with 409 while the secret before the current one still signs, unless `isCompromised` ends all earlier secrets.',
       'makeSecretForWebhooksOfLinks',
     ),
-    schema: { params: integratorPath, body: secretRotation, response: { 200: responseSchema(callbackSecret) } },
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {

@@ -1,21 +1,13 @@
 import type { FastifyRequest } from 'fastify';
-import {
-  device,
-  deviceChange,
-  devicePage,
-  devicePath,
-  newDevice,
-  registeredDevice,
-  removedDevice,
-} from '#schemas/device';
-import { newPush, pushResponse } from '#schemas/push';
+import { newDevice, registeredDevice } from '#schemas/device';
+import { OPERATIONS } from '#schemas/operations';
 import type { DeviceRegistry } from '../../push/device-registry.ts';
 import type { DeviceUser } from '../../push/ports.ts';
 import type { PushPayments } from '../../push/push-payments.ts';
 import { type RouteGuards, requestHash } from '../idempotency.ts';
 import type { RouteFacts } from '../route-table.ts';
-import { responseList, responseSchema, type Server } from '../server.ts';
-import { withNextPage, withZod } from '../with-zod.ts';
+import { responseSchema, type Server } from '../server.ts';
+import { routeOf, withNextPage, withZod } from '../with-zod.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -72,13 +64,11 @@ export function registerDeviceRoutes(
   });
 
   withZod(server).route({
-    method: 'GET',
-    url: '/devices',
+    ...routeOf(OPERATIONS.listDevices, 200),
     config: deviceFacts('List devices', '4.18', {
       description:
         'Lists the registered devices, newest first. Push tokens are never returned. The header `Link` (`rel="next"`) leads to the next page.',
     }),
-    schema: { querystring: devicePage, response: { 200: responseList(device) } },
     onRequest,
     handler: async (request, reply) => {
       const rows = await devices.list(request.owner!, request.query);
@@ -87,27 +77,23 @@ export function registerDeviceRoutes(
   });
 
   withZod(server).route({
-    method: 'PUT',
-    url: '/devices/:id',
+    ...routeOf(OPERATIONS.renameDevice, 200),
     config: deviceFacts('Rename a device', 'extension', {
       description:
         'Changes the display name of a registered device. The token of another user than the one who registered it is refused with 403.',
       problems: { 404: [136] },
     }),
-    schema: { params: devicePath, body: deviceChange, response: { 200: responseSchema(registeredDevice) } },
     onRequest,
     handler: (request) => devices.rename(request.owner!, userOf(request), request.params.id, request.body.friendlyName),
   });
 
   withZod(server).route({
-    method: 'DELETE',
-    url: '/devices/:id',
+    ...routeOf(OPERATIONS.removeDevice, 200),
     config: deviceFacts('Remove a device', '4.18', {
       description:
         'Removes the registration of a device. The device receives no further push payments. The token of another user than the one who registered it is refused with 403.',
       problems: { 404: [136] },
     }),
-    schema: { params: devicePath, response: { 200: responseSchema(removedDevice) } },
     onRequest,
     handler: async (request) => {
       const { id } = request.params;
@@ -124,8 +110,7 @@ export function registerPushRoute(
   pushes: PushPayments,
 ): void {
   withZod(server).route({
-    method: 'POST',
-    url: '/consumer/push',
+    ...routeOf(OPERATIONS.pushPaymentToDevice, 201),
     config: {
       facts: {
         summary: 'Push a payment to a device',
@@ -137,7 +122,6 @@ export function registerPushRoute(
         problems: { 400: [104], 403: [139], 404: [136], 409: [124, 134] },
       },
     },
-    schema: { body: newPush, response: { 201: responseSchema(pushResponse) } },
     // Runs before the body is read: only the headers of an unknown caller are read.
     onRequest: async (request: FastifyRequest) => {
       request.owner = await authenticator.creator(request.headers, 'payments:create');

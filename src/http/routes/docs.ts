@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { FastifyRequest } from 'fastify';
-import { ENUMS, enums } from '#schemas/enums';
+import { ENUMS } from '#schemas/enums';
+import { OPERATIONS } from '#schemas/operations';
 import { NotFound } from '../../basics/errors.ts';
 import { errorsPage, operationPage, overviewPage, schemaPage } from '../docs/pages.ts';
 import { postmanCollection } from '../docs/postman-collection.ts';
@@ -9,8 +10,9 @@ import { searchIndex } from '../docs/search-index.ts';
 import type { ApiDocument } from '../openapi/document.ts';
 import { type LiveExamples, withLiveExamples } from '../openapi/live-examples.ts';
 import type { RouteFacts } from '../route-table.ts';
-import { responseSchema, type Server } from '../server.ts';
+import type { Server } from '../server.ts';
 import { pageHeaders, type ServedFile, sendFile, servedFile, withoutTypes } from '../static-files.ts';
+import { routeOf } from '../with-zod.ts';
 
 const FOLDER = new URL('../docs/', import.meta.url);
 const read = (name: string) => readFileSync(new URL(name, FOLDER), 'utf8');
@@ -183,8 +185,7 @@ const CACHE = 'public, max-age=3600';
 /** Every status, disposition, type, state and code with its meaning (extension). */
 export function registerEnumsRoute(server: Server): void {
   server.route({
-    method: 'GET',
-    url: '/enums',
+    ...routeOf(OPERATIONS.listEnums, 200),
     config: {
       facts: {
         summary: 'List enums',
@@ -193,7 +194,6 @@ export function registerEnumsRoute(server: Server): void {
         takes: [],
       },
     },
-    schema: { response: { 200: responseSchema(enums) } },
     handler: async (_request, reply) => {
       reply.header('cache-control', CACHE);
       return ENUMS;

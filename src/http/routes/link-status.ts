@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { linkReference, linkStatus, tapOnOwnPath, tapOnOwnStatus, tt3LinkStatus } from '#schemas/link';
+import { OPERATIONS } from '#schemas/operations';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { AppTokens } from '../../auth/tokens/app-tokens.ts';
 import { bearerToken } from '../../auth/tokens/read-token.ts';
@@ -8,8 +8,8 @@ import { TransactionType } from '../../payments/model/transaction.ts';
 import type { LinkStore } from '../../payments/ports/store-ports.ts';
 import { linkStatusOf, tapOnOwnStatusOf, tt3LinkStatusOf } from '../links-view.ts';
 import type { RouteFacts } from '../route-table.ts';
-import { responseSchema, type Server } from '../server.ts';
-import { withZod } from '../with-zod.ts';
+import type { Server } from '../server.ts';
+import { routeOf, withZod } from '../with-zod.ts';
 
 const BY_KEY = {
   takes: ['acquirerKey', 'integratorKey', 'merchantKey'],
@@ -31,8 +31,7 @@ export function registerLinkStatusRoutes(
   };
 
   withZod(server).route({
-    method: 'GET',
-    url: '/consumer/QRCode/:reference',
+    ...routeOf(OPERATIONS.getLinkStatus, 200),
     config: {
       facts: {
         ...BY_KEY,
@@ -43,7 +42,6 @@ export function registerLinkStatusRoutes(
           'Returns the progress and outcome of a link or intent. Fields of the transaction are null before a tap.',
       },
     },
-    schema: { params: linkReference, response: { 200: responseSchema(linkStatus) } },
     onRequest: identify,
     handler: async (request) => {
       const found = await links.findOwned(request.owner!, request.params.reference);
@@ -53,8 +51,7 @@ export function registerLinkStatusRoutes(
   });
 
   withZod(server).route({
-    method: 'GET',
-    url: '/consumer/tt3QRCode/:reference',
+    ...routeOf(OPERATIONS.getTt3LinkStatus, 200),
     config: {
       facts: {
         ...BY_KEY,
@@ -65,7 +62,6 @@ export function registerLinkStatusRoutes(
           'Returns the progress, outcome and mandate of a TT3 link or intent. Fields of the transaction are null before a tap.',
       },
     },
-    schema: { params: linkReference, response: { 200: responseSchema(tt3LinkStatus) } },
     onRequest: identify,
     handler: async (request) => {
       const found = await links.findOwned(request.owner!, request.params.reference);
@@ -84,8 +80,7 @@ function registerTapOnOwnRoute(
   links: ShownLinks,
 ): void {
   withZod(server).route({
-    method: 'GET',
-    url: '/consumer/taponown/:merchantReference',
+    ...routeOf(OPERATIONS.getTapOnOwnStatus, 200),
     config: {
       facts: {
         summary: 'Get the status of a tap',
@@ -96,7 +91,6 @@ function registerTapOnOwnRoute(
           'Returns the outcome of the last tap with this merchantReference, or of the last tap on the link with this reference. Responds with 404 and errorCode 122 until a transaction exists.',
       },
     },
-    schema: { params: tapOnOwnPath, response: { 200: responseSchema(tapOnOwnStatus) } },
     onRequest: async (request) => {
       const { authorization } = request.headers;
       const token = bearerToken(authorization);

@@ -1,17 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { linkAcknowledged, linkAcknowledgement, qrCodeDetails, qrCodePath } from '#schemas/consumer';
-import {
-  intentRequest,
-  intentResponse,
-  linkRequest,
-  linkResponse,
-  sessionIntentRequest,
-  sessionRequest,
-  sessionResponse,
-  tt3IntentRequest,
-  tt3LinkRequest,
-} from '#schemas/link';
+import type { linkRequest, tt3LinkRequest } from '#schemas/link';
+import { OPERATIONS } from '#schemas/operations';
 import type { AppTokens } from '../../auth/tokens/app-tokens.ts';
 import { bearerToken } from '../../auth/tokens/read-token.ts';
 import { Forbidden, invalidValue, NotFound } from '../../basics/errors.ts';
@@ -23,8 +13,8 @@ import type { LinkStore, Tenant } from '../../payments/ports/store-ports.ts';
 import { type IdempotentRoute, type RouteGuards, requestHash } from '../idempotency.ts';
 import { identifyLink, qrCodeDetailsOf } from '../links-view.ts';
 import type { Credential, RouteFacts } from '../route-table.ts';
-import { responseSchema, type Server } from '../server.ts';
-import { withZod } from '../with-zod.ts';
+import type { Server } from '../server.ts';
+import { routeOf, withZod } from '../with-zod.ts';
 
 /** Servers and people create payments, devices never do. */
 const CREATORS: readonly Credential[] = ['acquirerKey', 'integratorKey', 'merchantKey', 'loginToken'];
@@ -64,11 +54,9 @@ export function registerLinkRoutes(
     reply.header('cache-control', 'no-store');
     return linkResponseOf(created);
   };
-  const schema = { body: linkRequest, response: { 200: responseSchema(linkResponse) } };
 
   withZod(server).route({
-    method: 'POST',
-    url: '/consumer/qrCode',
+    ...routeOf(OPERATIONS.createDeepLink, 200),
     config: {
       facts: {
         ...CREATION,
@@ -78,25 +66,21 @@ export function registerLinkRoutes(
         deprecated: DEPRECATED,
       },
     },
-    schema,
     onRequest: identify,
     ...idempotent,
     handler: (request, reply) => create(request, reply, request.body),
   });
 
   withZod(server).route({
-    method: 'POST',
-    url: '/consumer/applink',
+    ...routeOf(OPERATIONS.createApplink, 200),
     config: { facts: { ...CREATION, summary: 'Create an applink', section: '4.12', description: CREATE } },
-    schema,
     onRequest: identify,
     ...idempotent,
     handler: (request, reply) => create(request, reply, request.body),
   });
 
   withZod(server).route({
-    method: 'POST',
-    url: '/consumer/tt3Applink',
+    ...routeOf(OPERATIONS.createTt3Applink, 200),
     config: {
       facts: {
         ...CREATION,
@@ -107,7 +91,6 @@ export function registerLinkRoutes(
           'Creates a link for a debit order mandate (TT3). The tap authenticates the card for the mandate and takes no money.',
       },
     },
-    schema: { body: tt3LinkRequest, response: { 200: responseSchema(linkResponse) } },
     onRequest: identify,
     ...idempotent,
     handler: (request, reply) => create(request, reply, request.body),
@@ -154,8 +137,7 @@ export function registerIntentRoutes(
   };
 
   withZod(server).route({
-    method: 'POST',
-    url: '/consumer/intentTransaction',
+    ...routeOf(OPERATIONS.createIntentTransaction, 200),
     config: {
       facts: {
         ...CREATION,
@@ -166,7 +148,6 @@ export function registerIntentRoutes(
           'paid link or intent of the merchant uses the paymentReference.',
       },
     },
-    schema: { body: intentRequest, response: { 200: responseSchema(intentResponse) } },
     onRequest: identify,
     ...idempotent,
     handler: async (request, reply) =>
@@ -174,8 +155,7 @@ export function registerIntentRoutes(
   });
 
   withZod(server).route({
-    method: 'POST',
-    url: '/consumer/tt3IntentTransaction',
+    ...routeOf(OPERATIONS.createTt3IntentTransaction, 200),
     config: {
       facts: {
         ...CREATION,
@@ -186,7 +166,6 @@ export function registerIntentRoutes(
           'Creates an intent for a debit order mandate (TT3). The tap authenticates the card for the mandate and takes no money.',
       },
     },
-    schema: { body: tt3IntentRequest, response: { 200: responseSchema(intentResponse) } },
     onRequest: identify,
     ...idempotent,
     handler: async (request, reply) =>
@@ -210,8 +189,7 @@ function registerSessionRoutes(
   identify: (request: FastifyRequest) => Promise<void>,
 ): void {
   withZod(server).route({
-    method: 'POST',
-    url: '/refresh/intentSessionToken',
+    ...routeOf(OPERATIONS.issueIntentSessionToken, 200),
     config: {
       facts: {
         ...CREATION,
@@ -223,7 +201,6 @@ function registerSessionRoutes(
         problems: { 400: [104], 404: [122] },
       },
     },
-    schema: { body: sessionRequest, response: { 200: responseSchema(sessionResponse) } },
     onRequest: identify,
     ...idempotent,
     handler: async (request, reply) => {
@@ -239,8 +216,7 @@ function registerSessionRoutes(
   });
 
   withZod(server).route({
-    method: 'POST',
-    url: '/consumer/intentSession/transactions',
+    ...routeOf(OPERATIONS.createSessionIntentTransaction, 200),
     config: {
       facts: {
         summary: 'Create an intent with a session token',
@@ -252,7 +228,6 @@ function registerSessionRoutes(
         problems: { 409: [124], 503: [203] },
       },
     },
-    schema: { body: sessionIntentRequest, response: { 200: responseSchema(intentResponse) } },
     onRequest: async (request) => {
       request.session = await appTokens.openSession(bearerToken(request.headers.authorization));
     },
@@ -299,8 +274,7 @@ export function registerConsumerRoutes(
   const identify = identifyLink(appTokens);
 
   withZod(server).route({
-    method: 'GET',
-    url: '/consumer/qrCodeDetails/:id',
+    ...routeOf(OPERATIONS.getLinkDetails, 200),
     config: {
       facts: {
         ...BY_TOKEN,
@@ -311,7 +285,6 @@ export function registerConsumerRoutes(
         problems: { 410: [118] },
       },
     },
-    schema: { params: qrCodePath, response: { 200: responseSchema(qrCodeDetails) } },
     onRequest: identify,
     handler: async (request, reply) => {
       const opened = await openLink(links, request.intent!, request.params.id);
@@ -322,8 +295,7 @@ export function registerConsumerRoutes(
   });
 
   withZod(server).route({
-    method: 'POST',
-    url: '/consumer/acknowledge',
+    ...routeOf(OPERATIONS.acknowledgeLink, 200),
     config: {
       facts: {
         ...BY_TOKEN,
@@ -334,7 +306,6 @@ export function registerConsumerRoutes(
         problems: { 404: [122], 409: [134], 410: [118] },
       },
     },
-    schema: { body: linkAcknowledgement, response: { 200: responseSchema(linkAcknowledged) } },
     onRequest: identify,
     handler: async (request) => {
       const { qrCodeId, status, transactionId } = request.body;

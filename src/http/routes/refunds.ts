@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { type RefundResponse, refundRequest, refundResponse, type VoidResponse, voidResponse } from '#schemas/refund';
-import { transactionId } from '#schemas/transaction';
+import { OPERATIONS } from '#schemas/operations';
+import type { RefundResponse, VoidResponse } from '#schemas/refund';
 import { NotFound } from '../../basics/errors.ts';
 import { type DispositionId, dispositionName } from '../../payments/model/disposition.ts';
 import type { Transaction } from '../../payments/model/transaction.ts';
@@ -8,8 +8,8 @@ import type { TransactionReader } from '../../payments/ports/store-ports.ts';
 import type { UseCases } from '../../payments/use-cases.ts';
 import type { RouteGuards } from '../idempotency.ts';
 import { recordWhenFlushed, switchResponseOf } from '../respond-to-phone.ts';
-import { responseSchema, type Server } from '../server.ts';
-import { withZod } from '../with-zod.ts';
+import type { Server } from '../server.ts';
+import { routeOf, withZod } from '../with-zod.ts';
 
 const RIGHT =
   'A merchant JWT needs the right `transactions:refund`, either in its claims `scope` or `permissions` or from its registered user.';
@@ -32,8 +32,7 @@ export function registerRefundRoutes(
   };
 
   withZod(server).route({
-    method: 'POST',
-    url: '/transactions/:id/refund',
+    ...routeOf(OPERATIONS.refundSale, 200),
     config: {
       facts: {
         summary: 'Refund a sale',
@@ -45,7 +44,6 @@ export function registerRefundRoutes(
         problems: { 400: [104], 409: [104, 124, 212, 213], 500: [208], 503: [203] },
       },
     },
-    schema: { params: transactionId, body: refundRequest, response: { 200: responseSchema(refundResponse) } },
     onRequest: identify,
     ...idempotent,
     handler: async (request, reply) => {
@@ -62,8 +60,7 @@ export function registerRefundRoutes(
   });
 
   withZod(server).route({
-    method: 'POST',
-    url: '/transactions/:id/void',
+    ...routeOf(OPERATIONS.voidSale, 202),
     config: {
       facts: {
         summary: 'Void a sale',
@@ -74,7 +71,6 @@ export function registerRefundRoutes(
         problems: { 409: [104, 212, 213], 500: [208], 503: [203] },
       },
     },
-    schema: { params: transactionId, response: { 202: responseSchema(voidResponse) } },
     onRequest: identify,
     ...idempotent,
     handler: async (request, reply) => {

@@ -1,13 +1,10 @@
 import type { FastifyRequest } from 'fastify';
-import { mobileHeaders, mobileTransaction, tapResponse } from '#schemas/mobile-transaction';
-import { mobilePin, pinParams } from '#schemas/pin';
-import { acknowledgement } from '#schemas/refund';
-import { transactionId } from '#schemas/transaction';
+import { OPERATIONS } from '#schemas/operations';
 import type { TransactionDependencies } from '../../payments/ports/transaction-dependencies.ts';
 import type { UseCases } from '../../payments/use-cases.ts';
 import { respondToPhone } from '../respond-to-phone.ts';
-import { responseSchema, type Server } from '../server.ts';
-import { withZod } from '../with-zod.ts';
+import type { Server } from '../server.ts';
+import { routeOf, withZod } from '../with-zod.ts';
 
 export interface TapRoutesOptions {
   readonly deps: TransactionDependencies;
@@ -35,8 +32,7 @@ export function registerTapRoutes(
   { deps, useCases: { taps, outcomes }, identify, attest }: TapRoutesOptions,
 ): void {
   withZod(server).route({
-    method: 'POST',
-    url: '/transactions/mobile',
+    ...routeOf(OPERATIONS.submitTap, 200),
     config: {
       facts: {
         summary: 'Submit a tap',
@@ -56,11 +52,6 @@ export function registerTapRoutes(
         },
       },
     },
-    schema: {
-      headers: mobileHeaders,
-      body: mobileTransaction,
-      response: { 200: responseSchema(tapResponse) },
-    },
     onRequest: [identify, attest],
     handler: async (request, reply) => {
       const deviceInstallationId = request.headers['x-device-installation-id'];
@@ -78,8 +69,7 @@ export function registerTapRoutes(
  */
 export function registerAcknowledgeRoutes(server: Server, { useCases: { taps }, identify }: TapRoutesOptions): void {
   withZod(server).route({
-    method: 'POST',
-    url: '/transactions/:id/acknowledge',
+    ...routeOf(OPERATIONS.acknowledgeOutcome, 200),
     config: {
       facts: {
         summary: 'Acknowledge an outcome',
@@ -90,7 +80,6 @@ export function registerAcknowledgeRoutes(server: Server, { useCases: { taps }, 
         problems: { 409: [104, 134], 429: [203] },
       },
     },
-    schema: { params: transactionId, headers: mobileHeaders, response: { 200: responseSchema(acknowledgement) } },
     onRequest: identify,
     handler: async (request) => {
       const deviceInstallationId = request.headers['x-device-installation-id'];
@@ -106,8 +95,7 @@ export function registerPinRoute(
   { deps, useCases: { pins, outcomes }, identify, attest }: TapRoutesOptions,
 ): void {
   withZod(server).route({
-    method: 'POST',
-    url: '/transactions/:transactionId/submitPinMobile',
+    ...routeOf(OPERATIONS.submitPin, 200),
     config: {
       facts: {
         summary: 'Submit a PIN',
@@ -118,12 +106,6 @@ export function registerPinRoute(
           'Submits the PIN of a tap whose response had `isSingleTapAndPin` true, and waits for the outcome like the tap. The body repeats the card data and the merchantReference of the tap, and adds the pinToken and the encrypted PIN. Refused with 409 unless the transaction waits for a PIN.',
         problems: { 400: [202], 403: [106, 107, 108, 109, 110], 409: [104, 124], 429: [203], 500: [208], 503: [203] },
       },
-    },
-    schema: {
-      params: pinParams,
-      headers: mobileHeaders,
-      body: mobilePin,
-      response: { 200: responseSchema(tapResponse) },
     },
     onRequest: [identify, attest],
     handler: async (request, reply) => {

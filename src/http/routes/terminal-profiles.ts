@@ -1,20 +1,12 @@
-import { z } from 'zod';
-import { acquirerPath } from '#schemas/admin';
-import {
-  newTerminalProfile,
-  profilePage,
-  profilePath,
-  storedTerminalProfile,
-  terminalProfileChange,
-} from '#schemas/terminal-profile';
+import { OPERATIONS } from '#schemas/operations';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { checkReader, type ReaderRules } from '../../payments/settings/check-settings.ts';
 import { readNewProfile, readProfileChange } from '../../payments/settings/read-profile.ts';
 import type { TerminalProfileSettings } from '../../store/settings/terminal-profile-settings.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import type { RouteFacts } from '../route-table.ts';
-import { responseList, responseSchema, type Server } from '../server.ts';
-import { withNextPage, withZod } from '../with-zod.ts';
+import type { Server } from '../server.ts';
+import { routeOf, withNextPage, withZod } from '../with-zod.ts';
 import { identifyAdministrator, locationOf } from './admin-settings.ts';
 
 export interface TerminalProfileRoutesOptions {
@@ -27,8 +19,6 @@ export interface TerminalProfileRoutesOptions {
 }
 
 const SCOPE = 'profiles:manage';
-const ALL = '/acquirers/:acquirerId/softposconfigs';
-const ONE = `${ALL}/:profile`;
 
 function profileFacts(
   summary: string,
@@ -50,11 +40,9 @@ function registerChanges(
   { authenticator, idempotent, profiles, readerRules, onChange }: TerminalProfileRoutesOptions,
 ): void {
   const onRequest = identifyAdministrator(authenticator, SCOPE);
-  const response = responseSchema(storedTerminalProfile);
 
   withZod(server).route({
-    method: 'POST',
-    url: ALL,
+    ...routeOf(OPERATIONS.createTerminalProfile, 201),
     config: profileFacts(
       'Create a terminal profile',
       '4.17',
@@ -65,7 +53,6 @@ function registerChanges(
         'the card data, if it is not `jwe`.',
       { 409: [119, 134] },
     ),
-    schema: { params: acquirerPath, body: newTerminalProfile, response: { 201: response } },
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {
@@ -79,14 +66,12 @@ function registerChanges(
   });
 
   withZod(server).route({
-    method: 'PUT',
-    url: ONE,
+    ...routeOf(OPERATIONS.updateTerminalProfile, 200),
     config: profileFacts(
       'Update a terminal profile',
       '4.17',
       'Replaces each field in the body completely; all other fields keep their values. Takes effect within seconds.',
     ),
-    schema: { params: profilePath, body: terminalProfileChange, response: { 200: response } },
     onRequest,
     handler: async (request) => {
       checkReader(readerRules, request.params.acquirerId, request.body.reader);
@@ -98,15 +83,13 @@ function registerChanges(
   });
 
   withZod(server).route({
-    method: 'DELETE',
-    url: ONE,
+    ...routeOf(OPERATIONS.deleteTerminalProfile, 204),
     config: profileFacts(
       'Delete a terminal profile',
       '4.17',
       'Deletes the profile. Refused with 409 while a terminal uses the profile. Taps whose token still names the profile are refused.',
       { 409: [134] },
     ),
-    schema: { params: profilePath, response: { 204: responseSchema(z.null()) } },
     onRequest,
     handler: async (request, reply) => {
       await profiles.remove(request.change!, request.params.profile);
@@ -120,18 +103,12 @@ function registerReads(server: Server, { authenticator, profiles }: TerminalProf
   const onRequest = identifyAdministrator(authenticator, SCOPE);
 
   withZod(server).route({
-    method: 'GET',
-    url: ALL,
+    ...routeOf(OPERATIONS.listTerminalProfiles, 200),
     config: profileFacts(
       'List terminal profiles',
       'extension',
       'Lists the profiles of the acquirer, ordered by name. The header `Link` (`rel="next"`) leads to the next page.',
     ),
-    schema: {
-      params: acquirerPath,
-      querystring: profilePage,
-      response: { 200: responseList(storedTerminalProfile) },
-    },
     onRequest,
     handler: async (request, reply) => {
       const rows = await profiles.list(request.change!, request.query);
@@ -140,10 +117,8 @@ function registerReads(server: Server, { authenticator, profiles }: TerminalProf
   });
 
   withZod(server).route({
-    method: 'GET',
-    url: ONE,
+    ...routeOf(OPERATIONS.showTerminalProfile, 200),
     config: profileFacts('Show a terminal profile', 'extension', 'Returns one profile in the advanced format.'),
-    schema: { params: profilePath, response: { 200: responseSchema(storedTerminalProfile) } },
     onRequest,
     handler: (request) => profiles.find(request.change!, request.params.profile),
   });

@@ -1,14 +1,8 @@
 import { cardDataKeySet } from '#schemas/card-data';
 import { type TokenKeySet, tokenKeySet } from '#schemas/key-set';
-import { login, loginResponse, MAX_LOGIN_BYTES } from '#schemas/login';
-import {
-  ownAcquirer,
-  type ProximityTokenResponse,
-  proximityTokenResponse,
-  TOKEN_CHECKS,
-  tokenCheck,
-  tokenVerdict,
-} from '#schemas/tokens';
+import { MAX_LOGIN_BYTES } from '#schemas/login';
+import { OPERATIONS } from '#schemas/operations';
+import { type ProximityTokenResponse, TOKEN_CHECKS } from '#schemas/tokens';
 import type { ApiKeyOwner } from '../../auth/api-key.ts';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { MerchantPrincipal, MerchantTokenVerifier } from '../../auth/issuers/verify-merchant-token.ts';
@@ -20,15 +14,13 @@ import type { KeyRing, TokenSigningKey } from '../../card/key-ring.ts';
 import { admitUser } from '../../payments/decisions/admit.ts';
 import type { Directory } from '../../payments/ports/directory-ports.ts';
 import { responseSchema, type Server } from '../server.ts';
-import { withZod } from '../with-zod.ts';
+import { routeOf, withZod } from '../with-zod.ts';
 
 /** 4.15: exchanges a portal user's name and password for a token. */
 export function registerLoginRoute(server: Server, authenticator: Authenticator, logIn: LogIn): void {
   withZod(server).route({
-    method: 'POST',
-    url: '/login',
+    ...routeOf(OPERATIONS.logIn, 200),
     bodyLimit: MAX_LOGIN_BYTES,
-    schema: { body: login, response: { 200: responseSchema(loginResponse) } },
     config: {
       facts: {
         summary: 'Log in',
@@ -70,9 +62,7 @@ export function registerProximityTokenRoute(
     const ignored = { parseAs: 'buffer', bodyLimit: MAX_BODY_BYTES } as const;
     scope.addContentTypeParser('*', ignored, (_request, _body, done) => done(null));
     withZod(scope).route({
-      method: 'POST',
-      url: '/mobile/proximity-token',
-      schema: { response: { 200: responseSchema(proximityTokenResponse) } },
+      ...routeOf(OPERATIONS.getProximityToken, 200),
       config: {
         facts: {
           summary: 'Get a proximity token',
@@ -114,9 +104,7 @@ declare module 'fastify' {
 /** Reports to the owner of an issuer why its token is refused (extension). Other callers do not get this reason. */
 export function registerTokensCheckRoute(server: Server, authenticator: Authenticator, check: CheckToken): void {
   withZod(server).route({
-    method: 'POST',
-    url: '/tokens/check',
-    schema: { body: tokenCheck, response: { 200: responseSchema(tokenVerdict) } },
+    ...routeOf(OPERATIONS.checkToken, 200),
     config: {
       facts: {
         summary: 'Check a token',
@@ -144,9 +132,7 @@ export function registerTokensCheckRoute(server: Server, authenticator: Authenti
 /** 4.16: returns the caller's acquirer. */
 export function registerAcquirerIdRoute(server: Server, authenticator: Authenticator): void {
   withZod(server).route({
-    method: 'GET',
-    url: '/acquirers/me',
-    schema: { response: { 200: responseSchema(ownAcquirer) } },
+    ...routeOf(OPERATIONS.getOwnAcquirer, 200),
     config: {
       facts: {
         summary: 'Get your own acquirer id',

@@ -1,22 +1,16 @@
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { referenceCheck, referenceVerdict } from '#schemas/tokens';
-import {
-  type TransactionView,
-  transaction,
-  transactionEvents,
-  transactionId,
-  transactionQuery,
-} from '#schemas/transaction';
+import { OPERATIONS } from '#schemas/operations';
+import type { TransactionView, transactionQuery } from '#schemas/transaction';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { Forbidden, invalidValue, NotFound } from '../../basics/errors.ts';
 import { Disposition } from '../../payments/model/disposition.ts';
 import type { Directory } from '../../payments/ports/directory-ports.ts';
 import type { Tenant, TransactionFilter, TransactionReader } from '../../payments/ports/store-ports.ts';
 import type { CardVault } from '../../payments/ports/switch-ports.ts';
-import { responseList, responseSchema, type Server } from '../server.ts';
+import type { Server } from '../server.ts';
 import { transactionView } from '../transaction-view.ts';
-import { withNextPage, withZod } from '../with-zod.ts';
+import { routeOf, withNextPage, withZod } from '../with-zod.ts';
 
 const READERS = ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'] as const;
 
@@ -39,8 +33,7 @@ export function registerTransactionRoutes(
     transactionView(row, directory.merchant(row.acquirerId, row.merchantId), vault);
 
   withZod(server).route({
-    method: 'GET',
-    url: '/transactions',
+    ...routeOf(OPERATIONS.listTransactions, 200),
     config: {
       facts: {
         summary: 'List transactions',
@@ -51,7 +44,6 @@ export function registerTransactionRoutes(
           'Lists transactions, newest first. Without filters, the list covers all transactions of the credential. The header `Link` (`rel="next"`) leads to the next page.',
       },
     },
-    schema: { querystring: transactionQuery, response: { 200: responseList(transaction) } },
     onRequest: identify,
     handler: async (request, reply) => {
       const tenant = narrow(request.owner!, request.query, directory);
@@ -62,8 +54,7 @@ export function registerTransactionRoutes(
   });
 
   withZod(server).route({
-    method: 'GET',
-    url: '/transactions/:id',
+    ...routeOf(OPERATIONS.getTransaction, 200),
     config: {
       facts: {
         summary: 'Get a transaction',
@@ -73,7 +64,6 @@ export function registerTransactionRoutes(
         scope: 'transactions:read',
       },
     },
-    schema: { params: transactionId, response: { 200: responseSchema(transaction) } },
     onRequest: identify,
     handler: async (request) => {
       const row = await transactions.findOwned(request.owner!, request.params.id);
@@ -83,8 +73,7 @@ export function registerTransactionRoutes(
   });
 
   withZod(server).route({
-    method: 'GET',
-    url: '/transactions/:id/events',
+    ...routeOf(OPERATIONS.listEventsOfTransaction, 200),
     config: {
       facts: {
         summary: 'List the events of a transaction',
@@ -95,7 +84,6 @@ export function registerTransactionRoutes(
           'Lists the audit trail of the transaction, oldest entry first: status transitions, PIN steps, reversal steps and late responses.',
       },
     },
-    schema: { params: transactionId, response: { 200: responseSchema(transactionEvents) } },
     onRequest: identify,
     handler: async (request) => {
       const row = await transactions.findOwned(request.owner!, request.params.id);
@@ -155,9 +143,7 @@ export function registerReferencesCheckRoute(
   isFree: (acquirerId: number, merchantId: string, reference: string) => Promise<boolean>,
 ): void {
   withZod(server).route({
-    method: 'POST',
-    url: '/transactions/references/check',
-    schema: { body: referenceCheck, response: { 200: responseSchema(referenceVerdict) } },
+    ...routeOf(OPERATIONS.checkReference, 200),
     config: {
       facts: {
         summary: 'Check whether a reference is available',

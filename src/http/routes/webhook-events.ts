@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify';
-import { eventId, eventQuery, replayed, replayRange, webhookAttempt, webhookEvent } from '#schemas/webhook';
+import { OPERATIONS } from '#schemas/operations';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { NotFound, RequestRejected } from '../../basics/errors.ts';
 import type { EventReader, EventReplayer } from '../../webhooks/ports.ts';
 import type { RouteFacts } from '../route-table.ts';
-import { responseList, responseSchema, type Server } from '../server.ts';
-import { withNextPage, withZod } from '../with-zod.ts';
+import type { Server } from '../server.ts';
+import { routeOf, withNextPage, withZod } from '../with-zod.ts';
 
 /** An event contains data of its transaction, so it needs the same scope. */
 const READ = { scope: 'transactions:read', needsBearer: false } as const;
@@ -48,14 +48,12 @@ function registerLists(server: Server, authenticator: Authenticator, events: Eve
   };
 
   withZod(server).route({
-    method: 'GET',
-    url: '/integrator/events',
+    ...routeOf(OPERATIONS.listWebhookEvents, 200),
     config: eventFacts(
       'List webhook events',
       READ,
       'Lists the webhook events of the integrator, newest first. The header `Link` (`rel="next"`) leads to the next page.',
     ),
-    schema: { querystring: eventQuery, response: { 200: responseList(webhookEvent) } },
     onRequest: identify,
     handler: async (request, reply) => {
       const owner = request.integrator!;
@@ -65,15 +63,13 @@ function registerLists(server: Server, authenticator: Authenticator, events: Eve
   });
 
   withZod(server).route({
-    method: 'GET',
-    url: '/integrator/events/:id/attempts',
+    ...routeOf(OPERATIONS.listAttemptsOfWebhookEvent, 200),
     config: eventFacts(
       'List delivery attempts of a webhook event',
       READ,
       'Lists the last 100 delivery attempts of the event with the responses of the receiver.',
       'listAttemptsOfWebhookEvent',
     ),
-    schema: { params: eventId, response: { 200: responseList(webhookAttempt) } },
     onRequest: identify,
     handler: async (request) => {
       const owner = request.integrator!;
@@ -90,8 +86,7 @@ function registerReplays(server: Server, authenticator: Authenticator, events: E
   };
 
   withZod(server).route({
-    method: 'POST',
-    url: '/integrator/events/:id/replay',
+    ...routeOf(OPERATIONS.replayWebhookEvent, 202),
     config: {
       facts: {
         ...eventFacts(
@@ -102,7 +97,6 @@ function registerReplays(server: Server, authenticator: Authenticator, events: E
         problems: { 404: [122], 409: [134] },
       },
     },
-    schema: { params: eventId, response: { 202: responseSchema(replayed) } },
     onRequest: identify,
     handler: async (request, reply) => {
       const owner = request.integrator!;
@@ -115,14 +109,12 @@ function registerReplays(server: Server, authenticator: Authenticator, events: E
   });
 
   withZod(server).route({
-    method: 'POST',
-    url: '/integrator/events/replay',
+    ...routeOf(OPERATIONS.replayWebhookEvents, 202),
     config: eventFacts(
       'Replay webhook events',
       MANAGE,
       `Schedules all undelivered events of a period for delivery again, and on request the delivered events as well. Refused with 400 for more than ${MAX_REPLAYED} events.`,
     ),
-    schema: { body: replayRange, response: { 202: responseSchema(replayed) } },
     onRequest: identify,
     handler: async (request, reply) => {
       const owner = request.integrator!;
