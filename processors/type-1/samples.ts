@@ -1,35 +1,10 @@
-import { fromHex, indexTlv, type ProcessorSample, type Purchase } from '#processor-kit';
+import { fromHex, type ProcessorSample, samplePurchase } from '#processor-kit';
 import { exampleConfig } from './config.ts';
 import { keyChange } from './key-change.ts';
 import { authorization, networkRequest, originalData, reversal } from './messages.ts';
 import { simulate } from './simulate.ts';
 
-const CHIP = indexTlv(
-  fromHex(
-    '8407A0000000031010820220009F36020A1B9F26081122334455667788950500000000009A032611209C01005F2A0207109F02060000000012' +
-      '349F03060000000000009F090200969F100706010A03A000009F1A0207109F1E0831323334353637389F2701809F33030008C89F34031F03' +
-      '029F3501219F3704DEADBEEF9F410400000042',
-  ),
-);
-
-/** A tap of 12.34 ZAR on 20 November 2026 at 14:10:05 UTC, in Cape Town. */
-const TAP: Purchase = {
-  stan: '000123',
-  rrn: '632414000123',
-  sentAtMs: Date.UTC(2026, 10, 20, 14, 10, 5),
-  localDateTime: '20261120161005',
-  amount: { amountMinor: 1_234, currency: 'ZAR', currencyNumeric: '710' },
-  card: {
-    pan: '4111111111111111',
-    track2: '4111111111111111D3012201000000000000',
-    expiry: '3012',
-    panSequence: '001',
-    scheme: 'Visa',
-  },
-  chip: CHIP,
-  terminal: { tid: 'TERM0001', mid: 'MERCHANT0000001', canTakePin: false },
-  merchant: { name: 'Corner Shop', city: 'Cape Town', country: 'ZA', mcc: '5411' },
-};
+const TAP = samplePurchase('Visa');
 
 const tap = authorization(TAP, exampleConfig);
 

@@ -1,36 +1,11 @@
-import { fromHex, indexTlv, type ProcessorSample, type Purchase } from '#processor-kit';
+import { fromHex, type ProcessorSample, samplePurchase } from '#processor-kit';
 import { completion } from './completion.ts';
 import { exampleConfig } from './config.ts';
 import { keyChange } from './key-change.ts';
 import { authorization, networkRequest, originalData, refund, reversal } from './messages.ts';
 import { simulate } from './simulate.ts';
 
-const CHIP = indexTlv(
-  fromHex(
-    '8407A0000000041010820219809F36020A1B9F26081122334455667788950500000080009A032611209C01005F2A0207109F02060000000012' +
-      '349F03060000000000009F090200029F10120110A00003220000000000000000000000FF9F1A0207109F2701809F33030008C89F34031F0302' +
-      '9F3501229F3704DEADBEEF9F6E04002000009F530152',
-  ),
-);
-
-/** A tap of 12.34 ZAR on 20 November 2026 at 14:10:05 UTC, in Cape Town, with a card that may require a PIN. */
-const TAP: Purchase = {
-  stan: '000123',
-  rrn: '632414000123',
-  sentAtMs: Date.UTC(2026, 10, 20, 14, 10, 5),
-  localDateTime: '20261120161005',
-  amount: { amountMinor: 1_234, currency: 'ZAR', currencyNumeric: '710' },
-  card: {
-    pan: '5413330089010640',
-    track2: '5413330089010640D3012201000000000000',
-    expiry: '3012',
-    panSequence: '001',
-    scheme: 'Mastercard',
-  },
-  chip: CHIP,
-  terminal: { tid: 'TERM0002', mid: 'MERCHANT0000002', canTakePin: true },
-  merchant: { name: 'Corner Shop', city: 'Cape Town', country: 'ZA', mcc: '5411' },
-};
+const TAP = samplePurchase('Mastercard');
 
 const tap = authorization(TAP, exampleConfig);
 

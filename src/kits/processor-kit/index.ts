@@ -61,6 +61,7 @@ export { configuredMacKeys, macMethodOf, messageCodec } from './message-codec.ts
 export type * from './processor.ts';
 export { meaningOf, networkKindOf, REVERSAL_SCHEDULE } from './profile.ts';
 export { brokenRules, isMoment, moment, notZero, presence, type RequestRule, ruleTable } from './request-rules.ts';
+export { samplePurchase } from './sample-purchase.ts';
 export { keyExchangeConfig, switchConfig } from './switch-config.ts';
 export {
   framingOf,
