@@ -26,7 +26,7 @@ type Database = Parameters<typeof seedTransactions>[0];
 
 export async function seedOnce(database: Database, rows: number): Promise<void> {
   const there = await database.query(
-    `select from transactions where merchant_reference = $1 and acquirer_id = 1 and
+    `select from merchant_references where merchant_reference = $1 and acquirer_id = 1 and
     merchant_id = any(array(select id from merchants where acquirer_id = 1))`,
     [`order-${rows}`],
   );
@@ -36,5 +36,11 @@ export async function seedOnce(database: Database, rows: number): Promise<void> 
     const seconds = (performance.now() - startedAtMs) / 1_000;
     if (done % 500_000 === 0 || done === rows) console.log(`${done} rows, ${Math.round(done / seconds)}/s`);
   };
-  await seedTransactions(database, { rows, merchants: MERCHANTS, integrators: INTEGRATORS, onProgress });
+  await seedTransactions(database, {
+    rows,
+    merchants: MERCHANTS,
+    integrators: INTEGRATORS,
+    isOfYear: true,
+    onProgress,
+  });
 }
