@@ -19,9 +19,13 @@ export function logTo(lines: LogLine[], level: LogLevel = 'info'): Log {
 /** Where an error was thrown that says that the database gave no connection in time: it is slow on a busy machine. */
 const WITHOUT_CONNECTION = /node_modules\/pg-pool\//;
 
+/** The reason of a switch that was not opened in time, and is tried again: the same on a busy machine. */
+const NOT_IN_TIME = /: its HSM or the database does not respond$/;
+
 /** Lines that call for action by a person. */
 export function faultsIn(lines: readonly LogLine[]): LogLine[] {
-  const isSlow = ({ error }: LogLine) =>
-    WITHOUT_CONNECTION.test((error as { readonly place?: string } | undefined)?.place ?? '');
+  const isSlow = ({ error, reason }: LogLine) =>
+    WITHOUT_CONNECTION.test((error as { readonly place?: string } | undefined)?.place ?? '') ||
+    NOT_IN_TIME.test(`${reason}`);
   return lines.filter((line) => line.level >= ERROR && !isSlow(line));
 }
