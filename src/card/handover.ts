@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { SealError } from '../basics/errors.ts';
 import { indexTlv } from '../codecs/emv/tlv.ts';
 import type { Handover } from '../payments/ports/switch-ports.ts';
-import type { OpenHandover } from '../payments/taps/submit-handover.ts';
+import type { OpenHandover } from '../payments/taps/handovers.ts';
 import {
   CONTENT_KEY_BYTES,
   decodeBlobs,

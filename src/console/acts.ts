@@ -6,7 +6,7 @@ import type { JobTable } from '../jobs/job-table.ts';
 import type { ProcessCommand } from '../observe/figures.ts';
 import type { Transaction, TransactionKey } from '../payments/model/transaction.ts';
 import type { Reviewer, TransactionStore } from '../payments/ports/store-ports.ts';
-import type { Reviews } from '../payments/review/resolve-review.ts';
+import type { Reviews } from '../payments/review/reviews.ts';
 import type { UseCases } from '../payments/use-cases.ts';
 import { cancelLink } from '../store/links/commit-links.ts';
 import type { Database } from '../store/postgres/open-database.ts';

@@ -19,7 +19,7 @@ import {
   VoidState,
 } from '../payments/model/transaction.ts';
 import type { TransactionReader } from '../payments/ports/store-ports.ts';
-import { leftToRefund } from '../payments/refunds/refund.ts';
+import { leftToRefund } from '../payments/refunds/refunds.ts';
 import { indexChipTags } from '../payments/taps/read-tap.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { findMessages, type KeptExchange } from '../store/transactions/attempt-messages.ts';

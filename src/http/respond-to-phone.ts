@@ -7,7 +7,7 @@ import { isAwaitingPin } from '../payments/model/pin.ts';
 import { type Transaction, toldMinor } from '../payments/model/transaction.ts';
 import type { CardVault } from '../payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
-import type { Outcomes } from '../payments/reversals/overdue.ts';
+import type { Outcomes } from '../payments/reversals/outcomes.ts';
 import { expiryOf, textOfTag } from './transaction-view.ts';
 
 const APPLICATION_LABEL = 0x50;

@@ -3,7 +3,7 @@ import { expireLink } from '../payments/links/link-lifecycle.ts';
 import type { PromptWebhooks } from '../payments/ports/process-ports.ts';
 import type { ReversalAttempt } from '../payments/ports/store-ports.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
-import type { OpenHandover } from '../payments/taps/submit-handover.ts';
+import type { OpenHandover } from '../payments/taps/handovers.ts';
 import { createUseCases, type UseCases } from '../payments/use-cases.ts';
 import { DueJobs } from './due-jobs.ts';
 import type { JobTable } from './job-table.ts';

@@ -13,7 +13,7 @@ import type {
 } from '../payments/ports/observer.ts';
 import type { GuardedDecision, NewAttempt, ReversalStep } from '../payments/ports/store-ports.ts';
 import type { AttemptName, SwitchResponse } from '../payments/ports/switch-ports.ts';
-import type { UnmatchedResponse } from '../payments/reversals/late-response.ts';
+import type { UnmatchedResponse } from '../payments/reversals/late-responses.ts';
 import type { Failpoints } from './failpoints.ts';
 import type { Log } from './log.ts';
 import type { Tracing } from './tracing/tracing.ts';

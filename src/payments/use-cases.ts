@@ -1,17 +1,17 @@
-import { Pins } from './pins/submit-pin.ts';
+import { Pins } from './pins/pins.ts';
 import type { TransactionDependencies } from './ports/transaction-dependencies.ts';
-import { Refunds } from './refunds/refund.ts';
-import { Voids } from './refunds/void.ts';
-import { LateResponses } from './reversals/late-response.ts';
-import { Outcomes } from './reversals/overdue.ts';
+import { Refunds } from './refunds/refunds.ts';
+import { Voids } from './refunds/voids.ts';
+import { LateResponses } from './reversals/late-responses.ts';
+import { Outcomes } from './reversals/outcomes.ts';
 import { ReversalSteps } from './reversals/record-reversal-response.ts';
-import { Reversals } from './reversals/reverse.ts';
-import { Submissions } from './taps/authorize.ts';
-import { Completions } from './taps/complete.ts';
-import { Attempts } from './taps/plan-attempt.ts';
-import { Handovers } from './taps/submit-handover.ts';
-import { Taps } from './taps/submit-tap.ts';
-import { Routes } from './taps/take-route.ts';
+import { Reversals } from './reversals/reversals.ts';
+import { Attempts } from './taps/attempts.ts';
+import { Completions } from './taps/completions.ts';
+import { Handovers } from './taps/handovers.ts';
+import { Routes } from './taps/routes.ts';
+import { Submissions } from './taps/submissions.ts';
+import { Taps } from './taps/taps.ts';
 
 export type UseCases = ReturnType<typeof createUseCases>;
 

@@ -33,7 +33,7 @@ import { createWorkReader } from '../console/work-reader.ts';
 import type { Server } from '../http/server.ts';
 import { ChangedLevel, type Log } from '../observe/log.ts';
 import type { ProviderGrant } from '../payments/ports/store-ports.ts';
-import { Reviews } from '../payments/review/resolve-review.ts';
+import { Reviews } from '../payments/review/reviews.ts';
 import { UserTotp } from '../store/credentials/user-totp.ts';
 import { postgresLoginTries, postgresUsers } from '../store/credentials/users.ts';
 import type { Database } from '../store/postgres/open-database.ts';

@@ -6,7 +6,7 @@ import { Disposition } from '../../src/payments/model/disposition.ts';
 import { Status } from '../../src/payments/model/status.ts';
 import type { CommitResult } from '../../src/payments/ports/observer.ts';
 import type { GuardedDecision, NewAttempt, NewSubmission, ReversalStep } from '../../src/payments/ports/store-ports.ts';
-import type { UnmatchedResponse } from '../../src/payments/reversals/late-response.ts';
+import type { UnmatchedResponse } from '../../src/payments/reversals/late-responses.ts';
 import { failOnBug } from '../support/fail-on-bug.ts';
 import type { LogLine } from '../support/log-lines.ts';
 import { sampleTransaction } from '../transactions/sample-transaction.ts';

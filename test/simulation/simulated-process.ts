@@ -5,7 +5,7 @@ import { OUTCOME_GRACE_SECONDS } from '../../src/payments/model/time-limits.ts';
 import type { ReversalAttempt, TransactionStore } from '../../src/payments/ports/store-ports.ts';
 import type { TakenStan } from '../../src/payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../../src/payments/ports/transaction-dependencies.ts';
-import type { ReversalJobResult } from '../../src/payments/reversals/reverse.ts';
+import type { ReversalJobResult } from '../../src/payments/reversals/reversals.ts';
 import { createUseCases, type UseCases } from '../../src/payments/use-cases.ts';
 import type { Random } from '../../src/tools/simulator/faults.ts';
 import { takenStan } from '../support/stans.ts';

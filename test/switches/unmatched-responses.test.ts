@@ -4,7 +4,7 @@ import { HsmUnavailable, StoreUnavailable } from '../../src/basics/errors.ts';
 import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
 import { recordMacVerdict } from '../../src/kits/processor-kit/mac-layout.ts';
 import type { Processor } from '../../src/kits/processor-kit/processor.ts';
-import type { UnmatchedKind, UnmatchedResponse } from '../../src/payments/reversals/late-response.ts';
+import type { UnmatchedKind, UnmatchedResponse } from '../../src/payments/reversals/late-responses.ts';
 import { UnmatchedIntake } from '../../src/switching/switches/received-messages.ts';
 import { standardFieldReader } from '../../src/switching/switches/standard-fields.ts';
 import { UnmatchedCounters, UnmatchedResponses } from '../../src/switching/switches/unmatched-responses.ts';

@@ -12,7 +12,7 @@ import {
 } from '../../auth/portal/portal-session.ts';
 import { AuthError, type SignInError } from '../../basics/errors.ts';
 import type { Spec } from '../../codecs/iso8583/spec.ts';
-import type { Outcomes } from '../../payments/reversals/overdue.ts';
+import type { Outcomes } from '../../payments/reversals/outcomes.ts';
 import type { Accounts } from '../account.ts';
 import type { ConsoleActs } from '../acts.ts';
 import type { VerifyAudit } from '../audit-verdict.ts';

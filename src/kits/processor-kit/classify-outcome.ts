@@ -194,7 +194,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
  * codes of the series leave the issuer's action unknown: 911 if the issuer was asked and did not respond in time, 909 if
  * the switch failed at any point.
  *
- * An approval that follows one of these codes is reversed (reversals/late-response.ts), so a switch that uses them
+ * An approval that follows one of these codes is reversed (reversals/late-responses.ts), so a switch that uses them
  * otherwise loses no money.
  */
 const NOT_APPROVED = ['902', '904', '905', '906', '907', '908', '910', '912', '914', '916', '917', '919', '950'];

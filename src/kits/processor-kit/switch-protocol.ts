@@ -233,7 +233,7 @@ function matchKey(message: IsoMessage, fields: readonly string[]): string | unde
  * sale. A response has the class of its request (ISO 8583:1987, message type identifier), so a 0430 cannot respond to a
  * sale. If a switch responds to the sale in this form and omits DE7, it acknowledges the reversal falsely, and no field
  * shows it. A gateway that refused each such 0430 could not end any reversal at a switch that omits DE7. An approval
- * that the switch sends afterwards re-arms the reversal (reversals/late-response.ts). If no reversal waits, the
+ * that the switch sends afterwards re-arms the reversal (reversals/late-responses.ts). If no reversal waits, the
  * response must have another STAN than the sale (store/transactions/late-responses.ts).
  */
 function couldMatch(

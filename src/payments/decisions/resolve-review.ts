@@ -27,7 +27,7 @@ import { type EventPorts, voidEventJobs, webhookJobs } from './webhook-job.ts';
  * A disposition that was reported as final does not change to Approved: the merchant has not handed over the goods.
  *
  * A reversal is **resolved** afterwards. A job that still waits finds no open reversal, and a later response of the switch
- * that contradicts only makes the transaction need review again (late-response.ts, reversal-responses.ts). What a
+ * that contradicts only makes the transaction need review again (late-responses.ts, reversal-responses.ts). What a
  * review blocks until then is in model/review.ts. A transaction that was resolved as declined or voided releases its
  * link.
  *

@@ -6,8 +6,8 @@ import { Status, type StatusId } from '../model/status.ts';
 import { NO_RESULT, type Transaction, TransactionType } from '../model/transaction.ts';
 import type { NewAttempt } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import { restingAttempt } from '../taps/attempts.ts';
 import { NO_SUBMISSION, WITHOUT_PIN } from '../taps/draft.ts';
-import { restingAttempt } from '../taps/plan-attempt.ts';
 import { NO_FACTS } from '../taps/read-tap.ts';
 
 /** A sale in the books of a switch that the database lacks, with the merchant and terminal that the operator has found. */
@@ -38,7 +38,7 @@ const PATH: readonly StatusId[] = [1, 3, 4, 5, 9];
 
 /**
  * The transaction of a sale that only the switch has: Indeterminate and in review. What becomes of it is decided like that of
- * any other (resolve-review.ts), by two persons if the installation requires it: approved, so that the merchant sees it, or
+ * any other (reviews.ts), by two persons if the installation requires it: approved, so that the merchant sees it, or
  * voided after the acquirer has reversed it. It has no card data, so the gateway can neither reverse nor refund it.
  */
 export function enterMissingSale(

@@ -3,7 +3,7 @@ import { within } from '../../basics/limits/waits.ts';
 import { type IsoMessage, isResponseTo, messageClass } from '../../kits/processor-kit/iso-fields.ts';
 import { isTrusted, judgeMac, type MacVerdict, macVerdictOf } from '../../kits/processor-kit/mac-layout.ts';
 import type { Processor } from '../../kits/processor-kit/processor.ts';
-import type { UnmatchedResponse } from '../../payments/reversals/late-response.ts';
+import type { UnmatchedResponse } from '../../payments/reversals/late-responses.ts';
 import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
 import type { KeyExchange } from './key-exchange.ts';
 import type { ReportFault } from './key-requests.ts';

@@ -1,6 +1,6 @@
 import { isStoreCondition } from '../../basics/errors/system-error.ts';
 import { StoreUnavailable } from '../../basics/errors.ts';
-import type { UnmatchedKind, UnmatchedResponse } from '../../payments/reversals/late-response.ts';
+import type { UnmatchedKind, UnmatchedResponse } from '../../payments/reversals/late-responses.ts';
 
 /** Responses looked up by one statement. */
 const MAX_BATCH = 256;

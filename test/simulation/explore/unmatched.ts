@@ -1,7 +1,7 @@
 import type { IsoMessage } from '../../../src/kits/processor-kit/iso-fields.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { ReversalState, TransactionType } from '../../../src/payments/model/transaction.ts';
-import type { UnmatchedResponse } from '../../../src/payments/reversals/late-response.ts';
+import type { UnmatchedResponse } from '../../../src/payments/reversals/late-responses.ts';
 import { createUseCases } from '../../../src/payments/use-cases.ts';
 import { DECLINES } from '../rules/lies.ts';
 import { unmatchedOf } from '../switch/dialect.ts';

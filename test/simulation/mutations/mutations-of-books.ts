@@ -53,7 +53,7 @@ export const MUTATIONS_OF_BOOKS: readonly Mutation[] = [
   },
   {
     name: 'a second approval is dropped',
-    file: 'src/payments/reversals/late-response.ts',
+    file: 'src/payments/reversals/late-responses.ts',
     before: 'const isContradiction = isSecond || isDisputed',
     after: 'const isContradiction = (isSecond && nowMs < 0) || isDisputed',
     meaning: 'a request that the switch has booked twice, with two DE38, needs no review',
@@ -61,7 +61,7 @@ export const MUTATIONS_OF_BOOKS: readonly Mutation[] = [
   },
   {
     name: 'approved requests are not looked up',
-    file: 'src/payments/reversals/late-response.ts',
+    file: 'src/payments/reversals/late-responses.ts',
     before: 'const missing = isLastLookUp ? responses',
     after: 'const missing = isLastLookUp && responses.length > 1_000 ? responses',
     meaning: 'a second approval, or a decline after the approval, is dropped after a restart',
@@ -69,7 +69,7 @@ export const MUTATIONS_OF_BOOKS: readonly Mutation[] = [
   },
   {
     name: 'an unreadable response to an approved sale is dropped',
-    file: 'src/payments/reversals/late-response.ts',
+    file: 'src/payments/reversals/late-responses.ts',
     before: "(late.kind === 'declined' || isUnreadable(late));",
     after: "late.kind === 'declined';",
     meaning: 'a second approval or a decline that cannot be read, because the key of the card is lost, needs no review',
@@ -77,7 +77,7 @@ export const MUTATIONS_OF_BOOKS: readonly Mutation[] = [
   },
   {
     name: 'a decline after the approval is dropped',
-    file: 'src/payments/reversals/late-response.ts',
+    file: 'src/payments/reversals/late-responses.ts',
     before: "(late.kind === 'declined' || isUnreadable(late));",
     after: 'isUnreadable(late);',
     meaning: 'a sale that the switch has approved for the issuer, who then declines it, can be refunded',

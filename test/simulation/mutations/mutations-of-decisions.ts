@@ -6,7 +6,7 @@ const SALE = { by: 'exploration', cases: ['sale'], depth: 4 } as const;
 export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   {
     name: 'no response counts as unsent',
-    file: 'src/payments/taps/authorize.ts',
+    file: 'src/payments/taps/submissions.ts',
     before: "return { kind: response.written ? 'noResponse' : 'unsent' };",
     after: "return { kind: 'unsent' };",
     meaning: 'a written request without a response is reported as never sent, and not reversed',
@@ -14,7 +14,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   },
   {
     name: 'a crash counts as unsent',
-    file: 'src/payments/reversals/overdue.ts',
+    file: 'src/payments/reversals/outcomes.ts',
     before: "wasSubmitted ? 'noResponse' : 'unsent'",
     after: "wasSubmitted ? 'unsent' : 'unsent'",
     meaning: 'a request that a process had sent before it died is reported as never sent, and not reversed',
@@ -55,7 +55,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   },
   {
     name: 'a repeated tap is a new one',
-    file: 'src/payments/taps/submit-tap.ts',
+    file: 'src/payments/taps/taps.ts',
     before: '  if (!reachedNoSwitch(before)) throw usedReference(principal, draft.transaction, before);\n',
     after: '',
     meaning: 'only the store refuses a new attempt of a tap that reached a switch: another device gets 409, not 403',
@@ -63,7 +63,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   },
   {
     name: 'an uncertain refund may be sent again',
-    file: 'src/payments/taps/authorize.ts',
+    file: 'src/payments/taps/submissions.ts',
     before: "  if (response.kind === 'failed' && !response.written) {\n      const next",
     after: "  if (response.kind === 'failed') {\n      const next",
     meaning: 'a written request without a response is also sent to the next processor',

@@ -52,7 +52,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'late responses to reversals are dropped',
-    file: 'src/payments/reversals/late-response.ts',
+    file: 'src/payments/reversals/late-responses.ts',
     before: "          const key = reversals[ofReversals.indexOf(unmatched)];\n          if (!key) return 'unknown';",
     after:
       "          const key = reversals[ofReversals.indexOf(unmatched)];\n          if (!key || unmatched.response) return 'unknown';",
@@ -62,7 +62,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'an approval after a decline is dropped',
-    file: 'src/payments/reversals/late-response.ts',
+    file: 'src/payments/reversals/late-responses.ts',
     before: '  if (disposition === Disposition.Declined) return {',
     after: '  if (disposition === Disposition.Declined && needsReview) return {',
     meaning: '91, then 00: Declined, no reversal, and the money is taken',
@@ -70,7 +70,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'an approval while a PIN is awaited is dropped',
-    file: 'src/payments/reversals/late-response.ts',
+    file: 'src/payments/reversals/late-responses.ts',
     before: '  if (!isAwaitingPin(request)) return undefined;\n  const outcome',
     after: '  if (isAwaitingPin(request)) return undefined;\n  const outcome',
     meaning: '55, then 00: the PIN expires, and the money is taken',
@@ -78,7 +78,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'a late approval needs no review',
-    file: 'src/payments/reversals/late-response.ts',
+    file: 'src/payments/reversals/late-responses.ts',
     before: 'return { ...next, to: { ...to, needsReview: true }, auditEntries: [] };',
     after: 'return { ...next, to, auditEntries: [] };',
     meaning: 'a refund that is approved after its decline, beside another one, is not flagged',
@@ -86,7 +86,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'a doubled approval re-arms',
-    file: 'src/payments/reversals/late-response.ts',
+    file: 'src/payments/reversals/late-responses.ts',
     before: "    if (isAcceptedResponse(request, late)) return 'duplicate';\n",
     after: '',
     meaning: 'a repeated approval of a sale cancels the acknowledgement of its void',
@@ -94,7 +94,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'a late approval does not re-arm',
-    file: 'src/payments/reversals/late-response.ts',
+    file: 'src/payments/reversals/late-responses.ts',
     before: "    return { ...next, to, auditEntries: [{ reversal: 'owed', attempt: reversalAttempt }] };",
     after: '    return undefined;',
     meaning: 'an amount that the switch books after it has acknowledged the reversal remains booked',

@@ -21,7 +21,7 @@ import type {
   ReversalStep,
   TransactionStore,
 } from '../../../src/payments/ports/store-ports.ts';
-import { lateStep } from '../../../src/payments/reversals/late-response.ts';
+import { lateStep } from '../../../src/payments/reversals/late-responses.ts';
 import type { Random } from '../../../src/tools/simulator/faults.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
 import { PROFILE } from '../simulated-tenant.ts';

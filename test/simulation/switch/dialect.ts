@@ -11,7 +11,7 @@ import type {
   ReversalResponse,
 } from '../../../src/kits/processor-kit/processor.ts';
 import type { PreparedRequest } from '../../../src/payments/ports/switch-ports.ts';
-import type { UnmatchedResponse } from '../../../src/payments/reversals/late-response.ts';
+import type { UnmatchedResponse } from '../../../src/payments/reversals/late-responses.ts';
 
 /**
  * What the simulated gateways send and how they read responses: messages of type 1, with its own code, without the

@@ -9,7 +9,7 @@ import { PinState } from '../../../src/payments/model/pin.ts';
 import { Status } from '../../../src/payments/model/status.ts';
 import { ReversalState, type Transaction } from '../../../src/payments/model/transaction.ts';
 import type { ResponseIdentity, SentReversal } from '../../../src/payments/ports/store-ports.ts';
-import { lateStep } from '../../../src/payments/reversals/late-response.ts';
+import { lateStep } from '../../../src/payments/reversals/late-responses.ts';
 import { saveAcquirer, saveProcessor, saveRoute } from '../../../src/store/settings/tenants.ts';
 import { IS_OPEN_TO_RESPONSE } from '../../../src/store/transactions/late-responses.ts';
 import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';

@@ -4,7 +4,7 @@ import type { LateFacts } from '../../../src/payments/model/decision.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { Status } from '../../../src/payments/model/status.ts';
 import { ReversalState, type Transaction } from '../../../src/payments/model/transaction.ts';
-import { lateStep } from '../../../src/payments/reversals/late-response.ts';
+import { lateStep } from '../../../src/payments/reversals/late-responses.ts';
 import { saveAcquirer } from '../../../src/store/settings/tenants.ts';
 import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';

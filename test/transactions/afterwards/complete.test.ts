@@ -6,7 +6,7 @@ import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { ReversalState, type Transaction } from '../../../src/payments/model/transaction.ts';
 import type { SwitchResponse } from '../../../src/payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
-import { Completions, completionJob } from '../../../src/payments/taps/complete.ts';
+import { Completions, completionJob } from '../../../src/payments/taps/completions.ts';
 import { UNOBSERVED } from '../../support/unobserved.ts';
 import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { TransactionType, VoidState } from '../../../src/payments/model/transaction.ts';
-import { refuseUnlessApproved } from '../../../src/payments/refunds/void.ts';
+import { refuseUnlessApproved } from '../../../src/payments/refunds/voids.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
 describe('only an approved sale can be refunded or voided', () => {

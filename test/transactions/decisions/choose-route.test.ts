@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RouteRecord } from '../../../src/payments/ports/directory-ports.ts';
-import { chooseRoutes, type RouteQuestion } from '../../../src/payments/taps/take-route.ts';
+import { chooseRoutes, type RouteQuestion } from '../../../src/payments/taps/routes.ts';
 
 const QUESTION: RouteQuestion = { currency: 'ZAR', scheme: 'Visa', xTid: 'TERM0001' };
 

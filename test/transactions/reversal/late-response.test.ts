@@ -12,7 +12,7 @@ import {
   lateFactsOf,
   lateStep,
   type UnmatchedResponse,
-} from '../../../src/payments/reversals/late-response.ts';
+} from '../../../src/payments/reversals/late-responses.ts';
 import { ReversalSteps } from '../../../src/payments/reversals/record-reversal-response.ts';
 import { UNOBSERVED } from '../../support/unobserved.ts';
 import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';

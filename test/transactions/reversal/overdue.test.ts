@@ -3,7 +3,7 @@ import { PinState } from '../../../src/payments/model/pin.ts';
 import { Status } from '../../../src/payments/model/status.ts';
 import type { PhoneResponseRecord } from '../../../src/payments/ports/store-ports.ts';
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
-import { Outcomes } from '../../../src/payments/reversals/overdue.ts';
+import { Outcomes } from '../../../src/payments/reversals/outcomes.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
 /** Dependencies that record what was committed, and can do nothing else. */

@@ -4,7 +4,7 @@ import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { Status } from '../../../src/payments/model/status.ts';
 import { ReversalState, TransactionType, type TransactionTypeId } from '../../../src/payments/model/transaction.ts';
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
-import { type ReviewRules, Reviews } from '../../../src/payments/review/resolve-review.ts';
+import { type ReviewRules, Reviews } from '../../../src/payments/review/reviews.ts';
 import { createCompletionCheck } from '../../../src/start/open-switches.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 

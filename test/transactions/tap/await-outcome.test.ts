@@ -10,7 +10,7 @@ import {
 import { ReversalState, type Transaction } from '../../../src/payments/model/transaction.ts';
 import type { GuardedDecision } from '../../../src/payments/ports/store-ports.ts';
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
-import { Outcomes } from '../../../src/payments/reversals/overdue.ts';
+import { Outcomes } from '../../../src/payments/reversals/outcomes.ts';
 import { UNOBSERVED } from '../../support/unobserved.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 

@@ -5,7 +5,7 @@ import type { Switch, Switches } from '../../../src/payments/ports/switch-ports.
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
 import type { Draft } from '../../../src/payments/taps/draft.ts';
 import type { ReadTap } from '../../../src/payments/taps/read-tap.ts';
-import { Routes } from '../../../src/payments/taps/take-route.ts';
+import { Routes } from '../../../src/payments/taps/routes.ts';
 
 const route = (id: number): RouteRecord => ({
   id,

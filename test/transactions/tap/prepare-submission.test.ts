@@ -2,16 +2,16 @@ import { expect, test, vi } from 'vitest';
 import { StoreUnavailable } from '../../../src/basics/errors.ts';
 import type { Switch } from '../../../src/payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
-import type { LateResponses } from '../../../src/payments/reversals/late-response.ts';
-import type { Outcomes } from '../../../src/payments/reversals/overdue.ts';
-import { Submissions } from '../../../src/payments/taps/authorize.ts';
-import { Attempts, type Plan } from '../../../src/payments/taps/plan-attempt.ts';
+import type { LateResponses } from '../../../src/payments/reversals/late-responses.ts';
+import type { Outcomes } from '../../../src/payments/reversals/outcomes.ts';
+import { Attempts, type Plan } from '../../../src/payments/taps/attempts.ts';
 import {
   prepareSubmission,
   type ReadySubmission,
   type SubmissionContent,
 } from '../../../src/payments/taps/prepare-submission.ts';
-import type { Routes } from '../../../src/payments/taps/take-route.ts';
+import type { Routes } from '../../../src/payments/taps/routes.ts';
+import { Submissions } from '../../../src/payments/taps/submissions.ts';
 import { UNOBSERVED } from '../../support/unobserved.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 

@@ -13,12 +13,12 @@ import type { Transaction, TransactionKey } from '../model/transaction.ts';
 import type { PinAttempt } from '../ports/store-ports.ts';
 import type { PinRequest } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import type { Outcomes } from '../reversals/overdue.ts';
+import type { Outcomes } from '../reversals/outcomes.ts';
 import { applyProfile, type ProfileApplied } from '../taps/apply-profile.ts';
+import type { Attempts, Plan } from '../taps/attempts.ts';
 import { type Draft, pinAttempt } from '../taps/draft.ts';
 import { findUnsupported } from '../taps/find-unsupported.ts';
 import { checkReferenceOfToken, isOpenTo, linkOfToken } from '../taps/link-of-tap.ts';
-import type { Attempts, Plan } from '../taps/plan-attempt.ts';
 import { indexChipTags, openTap, type ReadTap, readTap, reportCopy } from '../taps/read-tap.ts';
 import { useOfPin, withPin } from './read-pin.ts';
 

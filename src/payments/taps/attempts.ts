@@ -15,13 +15,13 @@ import type { Transaction } from '../model/transaction.ts';
 import type { NewAttempt } from '../ports/store-ports.ts';
 import type { Handover, OpenedTap, Switches } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import type { Outcomes } from '../reversals/overdue.ts';
-import type { Submissions } from './authorize.ts';
+import type { Outcomes } from '../reversals/outcomes.ts';
 import { type Candidates, groupOf, lookElsewhere, reachedElsewhere } from './delegate.ts';
 import type { Draft } from './draft.ts';
 import { isReady, type ReadySubmission } from './prepare-submission.ts';
 import type { ReadTap } from './read-tap.ts';
-import type { Routes } from './take-route.ts';
+import type { Routes } from './routes.ts';
+import type { Submissions } from './submissions.ts';
 
 /** What to commit for an attempt, and how to continue after the commit. */
 export interface Plan {

@@ -6,11 +6,11 @@ import { switchOf } from '../model/switch-revision.ts';
 import { type Transaction, type TransactionKey, TransactionType } from '../model/transaction.ts';
 import type { PreparedRequest, Switch, Switches } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import type { Outcomes } from '../reversals/overdue.ts';
-import type { Submissions } from '../taps/authorize.ts';
+import type { Outcomes } from '../reversals/outcomes.ts';
+import { type Attempts, NEW, type Plan } from '../taps/attempts.ts';
 import { type Again, candidatesAfter, delegateTo, findCandidate, lookElsewhere } from '../taps/delegate.ts';
 import { draftReturn } from '../taps/draft.ts';
-import { type Attempts, NEW, type Plan } from '../taps/plan-attempt.ts';
+import { unlessOverloaded } from '../taps/handovers.ts';
 import {
   merchantTime,
   prepareSubmission,
@@ -18,8 +18,8 @@ import {
   type RequestStamp,
   type SubmissionContent,
 } from '../taps/prepare-submission.ts';
-import { unlessOverloaded } from '../taps/submit-handover.ts';
-import { refuseUnlessFree } from './void.ts';
+import type { Submissions } from '../taps/submissions.ts';
+import { refuseUnlessFree } from './voids.ts';
 
 /**
  * A refund returns money of a sale. It is a transaction of its own that takes the path of a purchase to the switch

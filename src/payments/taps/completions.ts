@@ -20,7 +20,7 @@ import { merchantTime, timingFrom } from './prepare-submission.ts';
  *
  * A completion must not reach the switch after a void, because it would undo the void. The sender therefore first
  * acquires the right to complete, which a sale that is being voided or reversed does not grant. The reversal of a
- * void waits while a completion holds this right (reverse.ts).
+ * void waits while a completion holds this right (reversals.ts).
  */
 
 /** The payload of a completion job: one attempt, the first or a repeat. */

@@ -11,9 +11,9 @@ import { ReversalState, type Transaction } from '../model/transaction.ts';
 import type { NewSubmission } from '../ports/store-ports.ts';
 import type { PurchaseResponse, SwitchResponse } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import { type LateResponses, lateFactsOf } from '../reversals/late-response.ts';
-import type { Outcomes } from '../reversals/overdue.ts';
-import { completionJob } from './complete.ts';
+import { type LateResponses, lateFactsOf } from '../reversals/late-responses.ts';
+import type { Outcomes } from '../reversals/outcomes.ts';
+import { completionJob } from './completions.ts';
 import type { ReadySubmission } from './prepare-submission.ts';
 
 /** Sends accepted transactions to their switches. */

@@ -5,12 +5,12 @@ import { Status, type StatusId } from '../model/status.ts';
 import { ReversalState, type Transaction, TransactionType } from '../model/transaction.ts';
 import type { RefundStore, ReturnObstacle } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import { restingAttempt } from '../taps/attempts.ts';
 import { draftReturn } from '../taps/draft.ts';
-import { restingAttempt } from '../taps/plan-attempt.ts';
 
 /**
  * A void cancels an approved sale in full, before the switch settles it. It is the reversal of the sale with another
- * reason, and reverse.ts sends and repeats it. The commit here records that the reversal is required. From then on
+ * reason, and reversals.ts sends and repeats it. The commit here records that the reversal is required. From then on
  * it cannot be withdrawn, and no part of the sale can be refunded.
  *
  * A row of type Void represents it. The row rests from its creation, because the `reverse` job of the sale drives

@@ -26,8 +26,9 @@ import { saysOnlinePin } from '../pins/read-pin.ts';
 import type { PhoneResponseRecord, TransactionStore } from '../ports/store-ports.ts';
 import type { OpenedTap, TapRequest } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import type { Outcomes } from '../reversals/overdue.ts';
+import type { Outcomes } from '../reversals/outcomes.ts';
 import { applyProfile } from './apply-profile.ts';
+import { type Attempts, NEW, type Plan, restingAttempt } from './attempts.ts';
 import { type Draft, draftTap, nextAttempt } from './draft.ts';
 import { findUnsupported } from './find-unsupported.ts';
 import {
@@ -38,7 +39,6 @@ import {
   linkOfToken,
   refusedLink,
 } from './link-of-tap.ts';
-import { type Attempts, NEW, type Plan, restingAttempt } from './plan-attempt.ts';
 import {
   openTap,
   type ReadTap,

@@ -2,13 +2,13 @@ import { NoConfiguration, Overloaded, PinUnusable, TapRefused } from '../../basi
 import type { Transaction, TransactionKey } from '../model/transaction.ts';
 import type { OpenedTap } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import type { Outcomes } from '../reversals/overdue.ts';
-import type { Submissions } from './authorize.ts';
+import type { Outcomes } from '../reversals/outcomes.ts';
+import type { Attempts } from './attempts.ts';
 import { type Again, delegateTo, lookElsewhere, reachedElsewhere } from './delegate.ts';
 import type { Draft } from './draft.ts';
-import type { Attempts } from './plan-attempt.ts';
 import { readTap } from './read-tap.ts';
-import type { Routes } from './take-route.ts';
+import type { Routes } from './routes.ts';
+import type { Submissions } from './submissions.ts';
 
 /** Opens what an `api` process sealed; undefined if no key of this worker fits. */
 export type OpenHandover = (
