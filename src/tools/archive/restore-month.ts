@@ -23,6 +23,7 @@ export async function restoreMonth(parts: Omit<ArchiveParts, 'nowMs'>, month: st
     say('checking the file');
     await checkCsv(folder, manifest);
     await load(parts, period, manifest);
+    await database.query(`analyze ${period.name}`); // otherwise lists scan it until autovacuum comes
   }
   await attach(database, period, month);
   say(`${month} is restored`);
