@@ -181,6 +181,10 @@ export const COMMANDS: Sections = {
       description: 'convert and compare specifications: packagers of jPOS, specs of moov and pyiso8583',
       load: () => import('./spec.ts'),
     },
+    certify: {
+      description: 'run the test cases of a network against its test host, and keep the evidence',
+      load: () => import('./certify.ts'),
+    },
     tlv: { description: 'show BER-TLV data without card data (HEX|FILE|-)', load: async () => (await messages()).tlv },
   },
   'Tapwire itself': {
