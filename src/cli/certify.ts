@@ -84,6 +84,12 @@ async function certify(file: string, given: CertifyOptions, runs: StoredRuns): P
     throw new StartError('BAD_CONFIG', `${file} has changed since run ${stored.id}. Start a new run.`);
   if (earlier && stored.against !== (given.against ?? 'simulator'))
     throw new StartError('BAD_CONFIG', `Run ${stored.id} is one against ${stored.against}. Name the same host.`);
+  if (earlier && earlier.configSha256 !== sha256(JSON.stringify(config)))
+    throw new StartError('BAD_CONFIG', `The configuration has changed since run ${stored.id}. Start a new run.`);
+  if (against && process.env.HSM_KEYS_FILE === undefined)
+    console.error(
+      'HSM_KEYS_FILE is not set: the keys of the configuration are demo keys, which a real host does not have.',
+    );
   const cases = remainingCases(selectCases(plan, given.only), plan.cases, earlier, given.only !== undefined);
   const stopping = new AbortController();
   for (const signal of STOP_SIGNALS) process.once(signal, () => stopping.abort());
