@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createClient } from '#schemas/client';
+import { type Client, createClient } from '#schemas/client';
 import { StartError } from '../basics/errors.ts';
 import { type Processor, profileOf, type SwitchConfig } from '../kits/processor-kit/index.ts';
 import { startGateway } from '../main.ts';
@@ -58,8 +58,8 @@ export async function openCertificationGateway({
     const target = against ?? { host: '127.0.0.1', port: simulator!.ports[0]! };
     const proxy = await RecordingProxy.open(processor, config, target, deadlineMs);
     closers.push(() => proxy.close());
-    const { url, phone, client } = await startScratchGateway(folder, processor, config, proxy.port, closers);
-    await untilSignedOn(url, target);
+    const { phone, client } = await startScratchGateway(folder, processor, config, proxy.port, closers);
+    await untilSignedOn(client, target);
     const hostActions = simulator && {
       changeKeys: () => simulator.changeKeys(),
       cutOver: () => simulator.ask('cutOver'),
@@ -80,11 +80,13 @@ async function startScratchGateway(
 ) {
   const keysFile = demoHsmKeysPath(folder);
   writeFileSync(keysFile, JSON.stringify({ keys: demoKeysOf([config]) }), { mode: 0o600 });
+  // Other settings, such as TLS or the rate limits of an installation, are not for a scratch gateway on 127.0.0.1.
+  const { HSM_KEYS_FILE = keysFile, LOG_LEVEL = 'error', PROCESSORS } = process.env;
   const settings = readConfig({
-    HSM_KEYS_FILE: keysFile,
-    LOG_LEVEL: 'error',
-    ...process.env,
-    DATABASE_URL: undefined,
+    HSM_KEYS_FILE,
+    LOG_LEVEL,
+    PROCESSORS,
+    TAPWIRE_ENV: 'dev',
     TAPWIRE_DATA: folder,
     TAPWIRE_ROLE: 'all',
     PORT: String(await freePort()),
@@ -112,14 +114,14 @@ async function startScratchGateway(
   const gateway = await startGateway(settings, prepared, createLog(settings.LOG_LEVEL));
   closers.push(() => gateway.stop());
   const client = createClient({ baseUrl: url, credentials: { apiKey: profile.apiKey } });
-  return { url, phone: new Phone(profile), client };
+  return { phone: new Phone(profile), client };
 }
 
-async function untilSignedOn(url: string, { host, port }: { host: string; port: number }): Promise<void> {
+async function untilSignedOn(client: Client, { host, port }: { host: string; port: number }): Promise<void> {
   const endsAtMs = Date.now() + SIGNED_ON_WITHIN_MS;
   for (;;) {
-    const { switches } = (await (await fetch(new URL('/readyz', url))).json()) as { switches?: Record<string, string> };
-    const states = Object.values(switches ?? {});
+    const { switches = {} } = await client.getReadiness();
+    const states = Object.values(switches);
     if (states.length > 0 && states.every((state) => state === 'ready')) return;
     if (Date.now() > endsAtMs)
       throw new StartError(
