@@ -4,7 +4,7 @@ import { go } from './router.js';
 /** Keyboard shortcuts. A person can turn them off, because software that types by voice can press single keys. */
 
 const STORED_AS = 'shortcuts';
-/** After `g`, the next key must follow within this time. */
+/** After `g`, the next key must be pressed within this time, however late a busy page learns of it. */
 const SEQUENCE_MS = 1_500;
 /** @type {Record<string, [address: string, name: string]>} */
 const VIEWS = {
@@ -49,8 +49,8 @@ export function openKeys() {
     const isTyping = /** @type {Element} */ (event.target).closest('input, select, textarea, dialog');
     const isIn = document.body.classList.contains('is-in') && !document.body.classList.contains('must-enrol');
     if (isTyping || !isIn || !use.checked || event.ctrlKey || event.metaKey || event.altKey) return;
-    const isSecond = performance.now() - pressedAtMs < SEQUENCE_MS;
-    pressedAtMs = event.key === 'g' ? performance.now() : Number.NEGATIVE_INFINITY;
+    const isSecond = event.timeStamp - pressedAtMs < SEQUENCE_MS;
+    pressedAtMs = event.key === 'g' ? event.timeStamp : Number.NEGATIVE_INFINITY;
     const act = isSecond ? VIEWS[event.key] && (() => go(VIEWS[event.key][0])) : ACTS[event.key];
     if (!act) return;
     event.preventDefault();
