@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
@@ -8,6 +8,7 @@ import { findEntry } from '../kits/plug-ins/load-plug-ins.ts';
 import type { Processor, SwitchConfig } from '../kits/processor-kit/index.ts';
 import { builtInEntries, loadProcessor } from '../kits/processor-kit/load-processors.ts';
 import { readProcessorNames } from '../start/config.ts';
+import { checkEvidence, packEvidence } from '../tools/certify/evidence.ts';
 import { type CertificationCase, originalOf, parsePlan, selectCases } from '../tools/certify/plan.ts';
 import { readyPlan } from '../tools/certify/ready-plan.ts';
 import { type CaseResult, type CertificationParts, runCases } from '../tools/certify/run-plan.ts';
@@ -17,23 +18,28 @@ import { STOP_SIGNALS } from './command-end.ts';
 import { DEMO_TYPES, type DemoType, demoSwitchConfig } from './demo/demo-installation.ts';
 import { bad, good, text } from './output.ts';
 import { installedTypes } from './plug-ins.ts';
-import { readJson, readText } from './read-input.ts';
+import { readBytes, readJson, readText } from './read-input.ts';
 
 export const USAGE = `usage: tapwire certify PLAN [--against HOST:PORT] [--config FILE] [--only 12,15-20] [--resume RUN]
        tapwire certify plan TYPE [--config FILE]
        tapwire certify runs
        tapwire certify compare RUN RUN
+       tapwire certify pack RUN --key FILE --to FILE
+       tapwire certify check PACK --key FILE
 
   PLAN       a file of cases (YAML); tapwire certify plan prints the ready plan of a processor type
   --against  the host under certification; default: the simulated switch, with short deadlines
   --config   the configuration of the switch (tapwire processor example); default: that example
   --only     repeat these cases, and the sales that they refer to
   --resume   continue a run: cases that it has not run, or those of --only
+  pack       writes the evidence of a run as a ZIP file: report.html, results as JSON, CSV and JUnit XML, and a signed
+             manifest. --key is an Ed25519 key (PEM): openssl genpkey -algorithm ed25519
+  check      verifies such a file with the public key
 
 Runs are stored in certify/ of TAPWIRE_DATA, without card data. Ctrl-C keeps what has run. Keys of a real host are
 those of HSM_KEYS_FILE. Exit code 0: every case passed; 3: some failed or have not run.`;
 
-const options = { against: text, config: text, only: text, resume: text } as const;
+const options = { against: text, config: text, only: text, resume: text, key: text, to: text } as const;
 
 /** `tapwire certify`. */
 export async function run(args: string[]): Promise<number> {
@@ -47,6 +53,8 @@ export async function run(args: string[]): Promise<number> {
     console.log(differences.length === 0 ? 'no difference' : differences.join('\n'));
     return differences.length === 0 ? 0 : 1;
   }
+  if (first === 'pack' && rest.length === 1) return pack(runs.read(rest[0]!), values);
+  if (first === 'check' && rest.length === 1) return check(rest[0]!, values.key);
   if (first === undefined || rest.length > 0) throw new StartError('BAD_USAGE', USAGE);
   return certify(first, values, runs);
 }
@@ -63,6 +71,32 @@ function listRuns(runs: StoredRuns): number {
     console.log(`${id}  ${summaryOf(results, plan.cases)}  ${plan.name}, against ${against}`);
   }
   return 0;
+}
+
+function pack(
+  run: StoredRun,
+  { key, to }: { readonly key?: string | undefined; readonly to?: string | undefined },
+): number {
+  if (key === undefined || to === undefined) throw new StartError('BAD_USAGE', USAGE);
+  writeNew(to, packEvidence(run, readText('--key', key)));
+  console.log(`${to}: run ${run.id}, ${summaryOf(run.results, run.plan.cases)}`);
+  return 0;
+}
+
+/** A pack that was handed in is not replaced. */
+function writeNew(path: string, content: Uint8Array): void {
+  try {
+    writeFileSync(path, content, { flag: 'wx', mode: 0o600 });
+  } catch (cause) {
+    throw new StartError('BAD_CONFIG', `--to ${path}: cannot be written, or exists already`, { cause });
+  }
+}
+
+function check(path: string, key: string | undefined): number {
+  if (key === undefined) throw new StartError('BAD_USAGE', USAGE);
+  const { run, faults } = checkEvidence(readBytes(path), readText('--key', key));
+  console.log(faults.length === 0 ? `ok: run ${run}, as it was signed` : faults.join('\n'));
+  return faults.length === 0 ? 0 : 1;
 }
 
 interface CertifyOptions {

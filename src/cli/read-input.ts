@@ -42,12 +42,13 @@ export function readHexInput(word: string | undefined, usage: string): Uint8Arra
   if (existsSync(word)) {
     if (statSync(word).size > MAX_INPUT_BYTES)
       throw new StartError('BAD_CONFIG', `${word} is larger than ${MAX_INPUT_BYTES} bytes`);
-    return hexOrBytes(readFile(word));
+    return hexOrBytes(readBytes(word));
   }
   return hexOf(word) ?? fail();
 }
 
-function readFile(path: string): Buffer {
+/** @throws StartError BAD_CONFIG naming the path */
+export function readBytes(path: string): Buffer {
   try {
     return readFileSync(path);
   } catch (cause) {

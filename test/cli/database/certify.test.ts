@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,6 +60,18 @@ test('a run of a part is resumed to the end, is green against the simulated swit
   expect(stored[0]).toContain('411111******1111');
   for (const { pan } of Object.values(SAMPLE_CARDS))
     for (const form of [pan, Buffer.from(pan).toString('hex')]) expect(stored[0]).not.toContain(form);
+
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const pem = {
+    own: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    public: publicKey.export({ type: 'spki', format: 'pem' }),
+  };
+  for (const [name, key] of Object.entries(pem)) writeFileSync(join(folder, `${name}.pem`), key);
+  const pack = (to: string) => certify('pack', idIn(whole.output), '--key', 'own.pem', '--to', to);
+  expect((await pack('evidence.zip')).output).toContain('5 passed, 0 failed, 0 not run');
+  expect((await pack('evidence.zip')).output).toContain('exists already');
+  expect((await certify('check', 'evidence.zip', '--key', 'public.pem')).output).toContain('as it was signed');
+  expect(await certify('check', 'plan.yaml', '--key', 'public.pem')).toMatchObject({ exitCode: 1 });
 });
 
 test('a response with another value fails its case, with the field, what was expected and what arrived', async () => {
