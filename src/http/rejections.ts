@@ -179,6 +179,11 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
     errorCode: 134,
     detail: 'The keys of this issuer come from its JWKS. Revoke the JWKS first.',
   },
+  INTEGRATOR_HAS_KEYS: {
+    status: 409,
+    errorCode: 134,
+    detail: 'The integrator has keys, perhaps revoked ones. Block it instead.',
+  },
   MERCHANT_INTEGRATOR_FIXED: {
     status: 409,
     errorCode: 134,

@@ -197,6 +197,23 @@ describe('integrators, merchants, terminals and blocked devices', () => {
     }
   });
 
+  test('an integrator with a key is not removed, because the next integrator may get its id', async () => {
+    const add = async (name: string) => (await call('POST', '/1/integrators', { name })).body as { id: number };
+    for (const kind of ['keys', 'issuer-keys']) {
+      const { id } = await add(`leaves with ${kind}`);
+      const key =
+        kind === 'keys'
+          ? { name: 'left', integratorId: id, scopes: ['transactions:read'] }
+          : { issuer: `https://left-${id}.example`, integratorId: id, jwksUrl: 'https://left.example/jwks.json' };
+      const added = await call('POST', `/1/${kind}`, key);
+      expect(added.status).toBe(201);
+      expectProblem(await call('DELETE', `/1/integrators/${id}`), { status: 409, errorCode: 134 });
+      await call('DELETE', `/1/${kind}/${(added.body as { id: string }).id}`);
+      expectProblem(await call('DELETE', `/1/integrators/${id}`), { status: 409, errorCode: 134 });
+      expect((await add('comes')).id).toBe(id + 1);
+    }
+  });
+
   test('are listed page by page', async () => {
     const first = await call('GET', '/1/merchants?limit=2');
     expect(first.body).toMatchObject([{ id: '1001' }, { id: '1002' }]);

@@ -90,6 +90,9 @@ const integrators = {
   one: 'an integrator',
   many: 'integrators',
   scope,
+  notes: {
+    remove: 'Removes an integrator. Refused with 409 if the integrator has merchants, users or keys: block it instead.',
+  },
 } as const;
 
 const merchants = {

@@ -26,7 +26,18 @@ export const INTEGRATOR_SETTINGS: SettingsTable<NewIntegrator, StoredIntegrator>
   namedBy: ['name'],
   most: MAX_INTEGRATORS,
   columns: { name: 'name', blocked: 'is_blocked' },
+  // The next integrator may get the same id, and the keys would act for it.
+  async checkRemoval(client, acquirerId, id) {
+    const { rowCount } = await client.query(INTEGRATOR_KEYS, [acquirerId, id]);
+    if (rowCount !== 0) throw new RequestRejected('INTEGRATOR_HAS_KEYS');
+  },
 };
+
+// The tables hold the keys of all owners, so they have no foreign key.
+const INTEGRATOR_KEYS = `
+select from api_keys where acquirer_id = $1 and integrator_id = $2
+union all select from issuer_keys where acquirer_id = $1 and integrator_id = $2
+limit 1`;
 
 /**
  * Every gateway holds all of them in memory, a few hundred bytes each; the database compares them every two seconds.
