@@ -15,7 +15,7 @@ The months of transactions in the database: their size, and whether they can be 
 
 const WRITE_USAGE = `usage: tapwire archive write MONTH --to FOLDER [--database URL]
 
-  MONTH        such as 2026-01; it must have ended ${LEAST_AGE_DAYS} days ago, with no transaction in progress, in review, or with card data
+  MONTH        such as 2026-01; it must have ended ${LEAST_AGE_DAYS} days ago, with no transaction in progress, in review, with card data, or sent since
   --to FOLDER  receives transactions-MONTH.csv.gz, and a manifest with the sums and the checksum
 
 Writes a month of transactions to a file, reads the file again, and removes the month from the database. Its references stay

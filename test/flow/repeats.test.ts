@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { TapRequest } from '../../src/payments/ports/switch-ports.ts';
+import { purge } from '../../src/store/transactions/purge.ts';
 import { Phone, type PhoneResponse } from '../../src/tools/phone/phone.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
@@ -225,6 +226,41 @@ describe('a reference that has not reached a switch is used again as a new attem
     await untilResponded(installation.database, first.serviceReference);
     const second = outcomeOf(await phone.tap({ ...TAP, merchantReference }));
     expect(second).toMatchObject({ type: 'Approved', serviceReference: first.serviceReference });
+  });
+
+  test('a reference of half a year ago is used again, and the card is kept as long as that of any tap', async () => {
+    const { database } = installation;
+    const phone = installation.phone();
+    const merchantReference = randomUUID();
+    const tamper = (values: Map<number, Uint8Array>) => void values.set(0x9f27, Uint8Array.of(0x00));
+    const { serviceReference: id } = outcomeOf(await phone.tap({ ...TAP, merchantReference, tamper }));
+    await untilResponded(database, id);
+    const pass = (days: number) =>
+      database.query(
+        `update transactions set created_at = created_at - $2 * interval '1 day', sent_at = sent_at - $2 * interval '1 day' where id = $1`,
+        [id, days],
+      );
+    const hasCardAfterPurge = async () => {
+      await purge(database, { cardDays: 180, auditDays: 2_557, webhookDays: 30, linkDays: 180, messageDays: 30 });
+      const { rows } = await database.query(
+        `select sealed_card is not null as "hasCard" from transactions where id = $1`,
+        [id],
+      );
+      return rows[0].hasCard;
+    };
+    await pass(185);
+    expect(await hasCardAfterPurge()).toBe(false);
+    expect(outcomeOf(await phone.tap({ ...TAP, merchantReference }))).toMatchObject({
+      type: 'Approved',
+      serviceReference: id,
+    });
+    await untilResponded(database, id);
+    expect(await hasCardAfterPurge()).toBe(true);
+    await pass(179);
+    expect(await hasCardAfterPurge()).toBe(true);
+    await pass(2);
+    expect(await hasCardAfterPurge()).toBe(false);
+    expect((await database.query('select from purge_held_cards where transaction_id = $1', [id])).rowCount).toBe(0);
   });
 
   test('a reference is used again at most fifty times; then every tap is refused', async () => {

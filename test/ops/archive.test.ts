@@ -108,6 +108,7 @@ describe('a month is refused', () => {
     ['with card data', `sealed_card = '\\x00'`],
     ['with a void in progress', 'void_state = 1'],
     ['with a PIN that is awaited', 'pin_state = 1'],
+    ['with a reference that was submitted again', "sent_at = now() - interval '100 days'"],
   ])('%s, and stays as it was', async (_, change) => {
     await database.query(`update transactions set ${change} where ${ROW}`);
     const { rows } = await database.query(`select id from transactions where ${ROW}`);
@@ -200,9 +201,10 @@ test('an order whose transaction was archived is refused when it is repeated', a
   });
   const old = `(left(first_id('2025-03-10')::text, 14) || substr(id::text, 15))::uuid`;
   await installation.database.query(`update merchant_references set id = ${old} where id = $1`, [serviceReference]);
-  await installation.database.query(`update transactions set id = ${old}, sealed_card = null where id = $1`, [
-    serviceReference,
-  ]);
+  await installation.database.query(
+    `update transactions set id = ${old}, sealed_card = null, sent_at = '2025-03-10' where id = $1`,
+    [serviceReference],
+  );
   await archiveMonth({ ...parts(), database: installation.database, copies: other }, MONTH);
   const repeated = await installation.phone().tap({ amount: '10.00', currency: 'ZAR', merchantReference });
   expect(repeated).toMatchObject({ status: 409 });

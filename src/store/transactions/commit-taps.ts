@@ -130,6 +130,25 @@ const RETRY = guardedUpdate({
     and x.id not in (select f."usedIn" from foreign_uses f)`,
 });
 
+/** The purge has not come so far yet: cards are kept for ten days at least (environment.ts). */
+const CERTAINLY_UNPURGED_MS = 24 * 3_600_000;
+
+// The purge looks for cards by the age of their row, once. An old row that gets a card again is one that it must return to.
+const HOLD_CARDS = `insert into purge_held_cards (acquirer_id, transaction_id)
+  select * from unnest($1::integer[], $2::uuid[]) on conflict do nothing`;
+
+function isOld({ transaction: { createdAtMs, updatedAtMs } }: NewAttempt): boolean {
+  return updatedAtMs - createdAtMs > CERTAINLY_UNPURGED_MS;
+}
+
+async function recordRetries(client: pg.ClientBase, taps: readonly NewAttempt[]): Promise<void> {
+  await recordClaims(client, taps);
+  const old = taps.filter(isOld).map(({ transaction }) => transaction);
+  if (old.length === 0) return;
+  const values = [old.map(({ acquirerId }) => acquirerId), old.map(({ id }) => id)];
+  await client.query({ name: 'hold-cards', text: HOLD_CARDS, values });
+}
+
 const writeRetries = guardedWrite({
   name: 'retry-taps',
   batch: attempts,
@@ -137,8 +156,8 @@ const writeRetries = guardedWrite({
   rowOf: (tap: NewAttempt) => ({ ...toNamedRow(tap), id: tap.transaction.id }),
   furtherValues: (taps) => usesOfAttempts.values(taps),
   jobsOf: ({ enqueue }) => ({ enqueue }),
-  isFollowed: ({ transaction }) => claimedLink(transaction) !== undefined,
-  afterwards: recordClaims,
+  isFollowed: (tap) => claimedLink(tap.transaction) !== undefined || isOld(tap),
+  afterwards: recordRetries,
 });
 
 /**

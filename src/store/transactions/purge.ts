@@ -87,15 +87,18 @@ held as (
 ${MARK_UP_TO('cards', BATCH_END)}
 select count(*) from due`;
 
+/** The card may be that of a later tap than the first one of its row. */
+const IS_PAST = `coalesce(t.sent_at < ${CUTOFF}, true)`;
+
 const ERASE_HELD_CARDS = `
 with ended as (
   select held.acquirer_id, held.transaction_id from purge_held_cards held
   join transactions t on t.acquirer_id = held.acquirer_id and t.id = held.transaction_id
-  where ${IS_AT_REST} limit ${BATCH_ROWS}
+  where ${IS_PAST} and ${IS_AT_REST} limit ${BATCH_ROWS}
 ),
 erased as (
   update transactions t set sealed_card = null from ended
-  where t.acquirer_id = ended.acquirer_id and t.id = ended.transaction_id and ${IS_AT_REST}
+  where t.acquirer_id = ended.acquirer_id and t.id = ended.transaction_id and ${IS_PAST} and ${IS_AT_REST}
   returning t.acquirer_id, t.id
 ),
 released as (

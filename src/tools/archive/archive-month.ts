@@ -42,16 +42,19 @@ export async function listMonths(database: Database): Promise<Month[]> {
   return (await database.query<Month>(MONTHS)).rows;
 }
 
-/** No job, message or person will change such a row. A retry of a tap that no switch has seen is refused, because the tap is too old. */
+/** No job, message or person will change such a row. */
 const HAS_ENDED = (
   t: string,
 ) => `(${t}.status not in (${MUST_NOT_REST.join()}) and ${t}.pin_state <> ${PinState.awaiting}
   and ${t}.void_state is distinct from ${VoidState.asked} and not ${IS_IN_DOUBT(t)}
   and coalesce(${t}.completing_until < clock_timestamp(), true) and ${t}.sealed_card is null and ${t}.handover is null)`;
 
+/** A reference of long ago may have been submitted again a short time ago. */
+const IS_YOUNG = (t: string) => `coalesce(${t}.sent_at > clock_timestamp() - interval '${LEAST_AGE_DAYS} days', false)`;
+
 /** The table is named, because it is detached at the second look. */
 const FIND_OPEN = (table: string) => `
-select t.id from ${table} t where not ${HAS_ENDED('t')}
+select t.id from ${table} t where not ${HAS_ENDED('t')} or ${IS_YOUNG('t')}
 union all
 select t.id from ${table} t join superseded_attempts s on s.acquirer_id = t.acquirer_id and s.transaction_id = t.id
 where s.reversal_state in (${OPEN_REVERSAL_STATES.join()}) or s.sealed_card is not null
@@ -172,7 +175,7 @@ async function refuseOpen(database: Database, { name }: Period, month: string): 
   const ids = rows.map(({ id }) => id).join(', ');
   throw new ArchiveError(
     'MONTH_NOT_ENDED',
-    `${month} has transactions that are in progress, in review, or have card data: ${ids}. See tapwire transaction show ID`,
+    `${month} has transactions that are in progress, in review, or have card data, or were sent within ${LEAST_AGE_DAYS} days: ${ids}. See tapwire transaction show ID`,
   );
 }
 

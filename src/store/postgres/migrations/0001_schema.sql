@@ -1178,7 +1178,8 @@ create table purge_marks (
 );
 
 -- Transactions past the retention of card data whose card a reversal, a void or a completion may still require. The
--- purge has skipped them, and erases these cards when the transactions end.
+-- purge has skipped them, and erases these cards when the transactions end. Also transactions of days ago that were
+-- submitted again, because the purge does not return to their age.
 create table purge_held_cards (
   acquirer_id integer not null,
   transaction_id uuid not null,
