@@ -16,6 +16,7 @@ import {
   stateRestored,
 } from '../store/transactions/lost-window.ts';
 import { type EnteredSale, enterSales, type ListedSale } from '../store/transactions/missing-sales.ts';
+import { LEAST_AGE_DAYS } from '../tools/archive/archive-month.ts';
 import { readCsv, zonedTimeOf } from '../tools/ledger/switch-list.ts';
 import { actor, changeOf, onDatabase } from './administration.ts';
 import { type Columns, flag, idOf, listOf, text } from './output.ts';
@@ -137,10 +138,17 @@ const ENTERED_COLUMNS = [
   'approvedAt',
 ];
 
-/** What the file lists, and how many refunds were left out: the database cannot say which sale they return. */
-async function readMissing(path: string): Promise<{ sales: ListedSale[]; refunds: number }> {
+const DAY_MS = 86_400_000;
+
+/**
+ * What the file lists, and how many lines were left out: refunds, because the database cannot say which sale they return, and
+ * old sales, because the database cannot say whether it had them in a month that was archived.
+ */
+async function readMissing(path: string): Promise<{ sales: ListedSale[]; refunds: number; old: number }> {
   const sales: ListedSale[] = [];
   let refunds = 0;
+  let old = 0;
+  const oldestAtMs = Date.now() - LEAST_AGE_DAYS * DAY_MS;
   for await (const { place, field } of readCsv(path, ENTERED_COLUMNS)) {
     if (field('check') !== 'I1' || field('rrn') === '') continue;
     if (field('kind') === 'refund') {
@@ -152,6 +160,10 @@ async function readMissing(path: string): Promise<{ sales: ListedSale[]; refunds
     const amountMinor = Number(field('approvedMinor'));
     if (!currency || Number.isNaN(approvedAtMs) || !Number.isSafeInteger(amountMinor) || amountMinor <= 0)
       throw new StartError('BAD_CONFIG', `${place}: expected a sale as tapwire verify-ledger --csv prints it`);
+    if (approvedAtMs < oldestAtMs) {
+      old++;
+      continue;
+    }
     sales.push({
       processor: field('processor'),
       tid: field('tid'),
@@ -164,7 +176,7 @@ async function readMissing(path: string): Promise<{ sales: ListedSale[]; refunds
       reference: field('reference') || undefined,
     });
   }
-  return { sales, refunds };
+  return { sales, refunds, old };
 }
 
 const REFUSED: Readonly<Record<Exclude<EnteredSale, 'entered'>, string>> = {
@@ -175,7 +187,7 @@ const REFUSED: Readonly<Record<Exclude<EnteredSale, 'entered'>, string>> = {
 };
 
 async function enter(path: string, acquirerId: number): Promise<number> {
-  const { sales, refunds } = await readMissing(path);
+  const { sales, refunds, old } = await readMissing(path);
   const entered = await onDatabase(async (database) => {
     const directory = await PostgresDirectory.open(database);
     const jobs = await JobTable.open(database, (error) => console.error(String(error)));
@@ -198,7 +210,11 @@ async function enter(path: string, acquirerId: number): Promise<number> {
   const count = entered.filter((result) => result === 'entered').length;
   console.log(`${count} sales were entered and need review. Resolve them by the books of the switch.`);
   if (refunds > 0) console.log(`${refunds} refunds were not entered: resolve them with the acquirer.`);
-  return entered.every((result) => result === 'entered' || result === 'known') ? 0 : 1;
+  if (old > 0)
+    console.log(
+      `${old} sales of more than ${LEAST_AGE_DAYS} days ago were not entered: their months may be archived. See tapwire archive restore.`,
+    );
+  return old === 0 && entered.every((result) => result === 'entered' || result === 'known') ? 0 : 1;
 }
 
 function readTime(values: Partial<Record<'lost-from' | 'lost-until', string>>, name: 'lost-from' | 'lost-until') {

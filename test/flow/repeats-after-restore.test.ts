@@ -302,6 +302,17 @@ describe.each([
       /^3 sales were entered.*\n1 refunds were not/s,
     );
     expect(await tapwire('--enter', missing!, '--acquirer', '1')).toContain('0 sales were entered');
+    // As a list of a month whose transactions were archived: the database has none of them.
+    const old = new Date(Date.now() - 200 * 86_400_000).toISOString();
+    const oldLines = found.map((line) =>
+      line.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/, old).replace(/,\d{12},/, ',999999999999,'),
+    );
+    writeFileSync(missing!, [titles, ...oldLines].join('\r\n'));
+    const entry = await tapwireHere(['restored', '--enter', missing!, '--acquirer', '1'], environment);
+    expect(entry.stdout).toMatch(
+      /^0 sales were entered.*\n1 refunds were not.*\n3 sales of more than 190 days ago were not/s,
+    );
+    expect(entry.exitCode).toBe(1);
     const [, ...left] = (await compare()).stdout.trim().split('\r\n');
     expect(left).toEqual([expect.stringMatching(/^I1,.*,refund,/)]);
     const { rows } = await copy.database.query<{ id: string; amountMinor: number }>(
