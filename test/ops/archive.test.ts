@@ -5,6 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/postgres/open-database.ts';
 import { attachPartition, detachPartition, TRANSACTIONS } from '../../src/store/postgres/partitions.ts';
+import { adjustReservations } from '../../src/store/transactions/commit-refunds.ts';
 import { isReferenceFree } from '../../src/store/transactions/find-transactions.ts';
 import { createTransactionList } from '../../src/store/transactions/list-transactions.ts';
 import { archiveMonth, listMonths, periodOf } from '../../src/tools/archive/archive-month.ts';
@@ -122,6 +123,33 @@ describe('a month is refused', () => {
       select acquirer_id, integrator_id, first_id(now()), now(), now(), 1, 4, merchant_id, 'refund', '', id, 4, now()
       from transactions where ${ROW}`);
     await expect(archive()).rejects.toThrow('MONTH_NOT_ENDED');
+  });
+
+  test('with a refund whose sale is of another month, until that month is archived', async () => {
+    await attachPartition(database, TRANSACTIONS, await periodOf(database, '2025-02'), true);
+    const { rows } = await database.query(
+      `update transactions set type = 4, disposition = 0, original_id = first_id('2025-02-10') where ${ROW} returning id, amount_minor`,
+    );
+    await database.query(
+      `insert into transactions (acquirer_id, integrator_id, id, created_at, respond_by, attempt, type, merchant_id, merchant_reference,
+        device_installation_id, status, disposition, amount_minor, currency, refunded_minor, updated_at)
+      select acquirer_id, integrator_id, original_id, '2025-02-10', now(), 1, 1, merchant_id, 'sale', '', 8, 0, 2 * amount_minor, currency,
+        amount_minor, now() from transactions where ${ROW}`,
+    );
+    await expect(archive()).rejects.toThrow(rows[0].id);
+    // A refund that ends without a return of money must not release what the other one has returned.
+    const client = await database.connect();
+    const [refund] = (
+      await client.query(
+        `select acquirer_id as "acquirerId", original_id as "originalId", type from transactions where ${ROW}`,
+      )
+    ).rows;
+    await adjustReservations(client, [refund]);
+    client.release();
+    const left = await database.query(`select refunded_minor from transactions where merchant_reference = 'sale'`);
+    expect(left.rows).toEqual([{ refunded_minor: rows[0].amount_minor }]);
+    await archiveMonth(parts(), '2025-02');
+    expect((await archive()).rows).toBe(ROWS);
   });
 
   test('that ended a short time ago, that does not exist, and that is no month', async () => {

@@ -3,11 +3,11 @@ import { ArchiveError } from '../../basics/errors.ts';
 import { TAP_TYPES } from '../../payments/model/link.ts';
 import { PinState } from '../../payments/model/pin.ts';
 import { MUST_NOT_REST } from '../../payments/model/status.ts';
-import { OPEN_REVERSAL_STATES, VoidState } from '../../payments/model/transaction.ts';
+import { OPEN_REVERSAL_STATES, TransactionType, VoidState } from '../../payments/model/transaction.ts';
 import { HOLDS } from '../../store/links/link-claims.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { attachPartition, detachPartition, type Period, TRANSACTIONS } from '../../store/postgres/partitions.ts';
-import { IS_IN_DOUBT } from '../../store/transactions/transaction-columns.ts';
+import { IS_IN_DOUBT, KEEPS_AMOUNT } from '../../store/transactions/transaction-columns.ts';
 import { checkCsv, csvOf, type Manifest, type Total, writeCsv, writeManifest } from './archive-file.ts';
 
 /**
@@ -52,14 +52,20 @@ const HAS_ENDED = (
 /** A reference of long ago may have been submitted again a short time ago. */
 const IS_YOUNG = (t: string) => `coalesce(${t}.sent_at > clock_timestamp() - interval '${LEAST_AGE_DAYS} days', false)`;
 
-/** The table is named, because it is detached at the second look. */
-const FIND_OPEN = (table: string) => `
+/**
+ * The table is named, because it is detached at the second look. What is left of a sale is the sum of its refunds, so a refund
+ * stays as long as a sale of another month.
+ */
+const FIND_OPEN = ({ name: table, from, to: end }: Period) => `
 select t.id from ${table} t where not ${HAS_ENDED('t')} or ${IS_YOUNG('t')}
 union all
 select t.id from ${table} t join superseded_attempts s on s.acquirer_id = t.acquirer_id and s.transaction_id = t.id
 where s.reversal_state in (${OPEN_REVERSAL_STATES.join()}) or s.sealed_card is not null
 union all
 select t.id from ${table} t join transactions r on r.acquirer_id = t.acquirer_id and r.original_id = t.id where not ${HAS_ENDED('r')}
+union all
+select t.id from ${table} t join transactions sale on sale.acquirer_id = t.acquirer_id and sale.id = t.original_id
+where t.type = ${TransactionType.Refund} and (sale.id < '${from}' or sale.id >= '${end}') and ${KEEPS_AMOUNT('t')}
 union all
 select t.id from ${table} t join webhook_events w on w.acquirer_id = t.acquirer_id and w.transaction_id = t.id where w.state = 'pending'
 limit 5`;
@@ -169,13 +175,13 @@ function busy(): ArchiveError {
   return new ArchiveError('DATABASE_BUSY', 'Others hold locks of the table transactions. Repeat the command later');
 }
 
-async function refuseOpen(database: Database, { name }: Period, month: string): Promise<void> {
-  const { rows } = await database.query<{ id: string }>(FIND_OPEN(name));
+async function refuseOpen(database: Database, period: Period, month: string): Promise<void> {
+  const { rows } = await database.query<{ id: string }>(FIND_OPEN(period));
   if (rows.length === 0) return;
   const ids = rows.map(({ id }) => id).join(', ');
   throw new ArchiveError(
     'MONTH_NOT_ENDED',
-    `${month} has transactions that are in progress, in review, or have card data, or were sent within ${LEAST_AGE_DAYS} days: ${ids}. See tapwire transaction show ID`,
+    `${month} has transactions that are in progress, in review, or have card data, were sent within ${LEAST_AGE_DAYS} days, or refund a sale of another month, which must be archived first: ${ids}. See tapwire transaction show ID`,
   );
 }
 
