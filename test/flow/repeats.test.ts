@@ -228,39 +228,51 @@ describe('a reference that has not reached a switch is used again as a new attem
     expect(second).toMatchObject({ type: 'Approved', serviceReference: first.serviceReference });
   });
 
-  test('a reference of half a year ago is used again, and the card is kept as long as that of any tap', async () => {
+  /** A tap that the card declined, as if it had been submitted on an earlier day. */
+  async function declinedOffline(merchantReference: string, phone: Phone, daysAgo: number): Promise<string> {
+    const tamper = (values: Map<number, Uint8Array>) => void values.set(0x9f27, Uint8Array.of(0x00));
+    const { serviceReference: id } = outcomeOf(await phone.tap({ ...TAP, merchantReference, tamper }));
+    await untilResponded(installation.database, id);
+    await letPass(id, daysAgo);
+    return id;
+  }
+
+  const letPass = (id: string, days: number) =>
+    installation.database.query(
+      `update transactions set created_at = created_at - $2 * interval '1 day', sent_at = sent_at - $2 * interval '1 day' where id = $1`,
+      [id, days],
+    );
+
+  test('a reference of months ago is used again, and the card is kept as long as that of any tap', async () => {
     const { database } = installation;
     const phone = installation.phone();
     const merchantReference = randomUUID();
-    const tamper = (values: Map<number, Uint8Array>) => void values.set(0x9f27, Uint8Array.of(0x00));
-    const { serviceReference: id } = outcomeOf(await phone.tap({ ...TAP, merchantReference, tamper }));
-    await untilResponded(database, id);
-    const pass = (days: number) =>
-      database.query(
-        `update transactions set created_at = created_at - $2 * interval '1 day', sent_at = sent_at - $2 * interval '1 day' where id = $1`,
-        [id, days],
-      );
+    const id = await declinedOffline(merchantReference, phone, 70);
     const hasCardAfterPurge = async () => {
-      await purge(database, { cardDays: 180, auditDays: 2_557, webhookDays: 30, linkDays: 180, messageDays: 30 });
-      const { rows } = await database.query(
-        `select sealed_card is not null as "hasCard" from transactions where id = $1`,
-        [id],
-      );
-      return rows[0].hasCard;
+      await purge(database, { cardDays: 60, auditDays: 2_557, webhookDays: 30, linkDays: 180, messageDays: 30 });
+      const text = `select sealed_card is not null as "hasCard" from transactions where id = $1`;
+      return (await database.query(text, [id])).rows[0].hasCard;
     };
-    await pass(185);
     expect(await hasCardAfterPurge()).toBe(false);
-    expect(outcomeOf(await phone.tap({ ...TAP, merchantReference }))).toMatchObject({
-      type: 'Approved',
-      serviceReference: id,
-    });
+    const again = outcomeOf(await phone.tap({ ...TAP, merchantReference }));
+    expect(again).toMatchObject({ type: 'Approved', serviceReference: id });
     await untilResponded(database, id);
     expect(await hasCardAfterPurge()).toBe(true);
-    await pass(179);
+    await letPass(id, 59);
     expect(await hasCardAfterPurge()).toBe(true);
-    await pass(2);
+    await letPass(id, 2);
     expect(await hasCardAfterPurge()).toBe(false);
     expect((await database.query('select from purge_held_cards where transaction_id = $1', [id])).rowCount).toBe(0);
+  });
+
+  test('a reference is not used again after 180 days, because its month may be archived during the attempt', async () => {
+    const phone = installation.phone();
+    const merchantReference = randomUUID();
+    await declinedOffline(merchantReference, phone, 181);
+    const sent = await authorizationsDuring(async () =>
+      expect(problemOf(await phone.tap({ ...TAP, merchantReference }))).toMatchObject({ status: 409, errorCode: 124 }),
+    );
+    expect(sent).toBe(0);
   });
 
   test('a reference is used again at most fifty times; then every tap is refused', async () => {

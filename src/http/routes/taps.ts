@@ -18,7 +18,7 @@ export interface TapRoutesOptions {
 const SUBMIT =
   'Submits one card tap and waits for the outcome. The response arrives within the timeout of the processor (30 s unless ' +
   'configured) plus 5 s. Every processed outcome, declines included, has the HTTP status 200.\n\n' +
-  'Repeats: the same merchantReference with the same card data from the same device returns the stored response. A merchantReference whose taps reached no switch can be used again, for at most 50 taps.\n\n' +
+  'Repeats: the same merchantReference with the same card data from the same device returns the stored response. A merchantReference whose taps reached no switch can be used again, for at most 50 taps and 180 days.\n\n' +
   'Links and intents: a tap pays a link or intent if the request has its intent token, or if the merchantReference equals the ' +
   'paymentReference or id. Amount and currency must then match, and only one tap at a time can hold the link. An intent token ' +
   'permits only the paymentReference of its link and the merchantReference from the link details; any other reference is ' +

@@ -44,6 +44,12 @@ export const REPEAT_AFTER_DEADLINE_SECONDS = 0.1;
 export const REVERSAL_CONFIRMED_AFTER_SECONDS = 60;
 
 /**
+ * For so long, a reference whose taps reached no switch may be submitted again. The month of its transaction may be archived
+ * ten days later, and no attempt must be under way then: its outcome would find no row.
+ */
+export const REFERENCE_REUSABLE_DAYS = 180;
+
+/**
  * A tap whose chip data have an older date (9A) is refused, so the record by which a copy of it is found can be deleted. No
  * issuer accepts a cryptogram of that age; two years also cover a reader whose clock is wrong by a whole year.
  */

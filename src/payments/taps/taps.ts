@@ -20,7 +20,7 @@ import { NO_PIN } from '../model/pin.ts';
 import type { Principal } from '../model/principal.ts';
 import { isInDoubt } from '../model/review.ts';
 import { canMove, moves, Status, type StatusId } from '../model/status.ts';
-import { isTapTooOld } from '../model/time-limits.ts';
+import { isTapTooOld, REFERENCE_REUSABLE_DAYS } from '../model/time-limits.ts';
 import type { Transaction } from '../model/transaction.ts';
 import { saysOnlinePin } from '../pins/read-pin.ts';
 import type { PhoneResponseRecord, TransactionStore } from '../ports/store-ports.ts';
@@ -57,6 +57,7 @@ const MAX_CHECKS = 3;
  * and writes all of it. A customer taps a few times; a phone that repeats without end would slow down all others.
  */
 const MAX_ATTEMPTS = 50;
+const REUSABLE_MS = REFERENCE_REUSABLE_DAYS * 86_400_000;
 
 type InsertOutcome = Awaited<ReturnType<TransactionStore['insert']>>;
 
@@ -129,6 +130,7 @@ export class Taps {
     if (before.originalId !== null) throw new DuplicateReference(); // the reference of a refund or a void
     if (this.#isRepeated(principal, draft, { before, request })) return this.#outcomes.await(before);
     if (!reachedNoSwitch(before)) throw usedReference(principal, draft.transaction, before);
+    if (this.#deps.clock.nowMs() - before.createdAtMs > REUSABLE_MS) throw new DuplicateReference();
     if (before.attempt >= MAX_ATTEMPTS) throw new RequestRejected('TOO_MANY_ATTEMPTS');
     const plan = await this.#plan(principal, nextAttempt(draft, before), request);
     if (await this.#attempts.commit(plan, () => this.#retry(plan))) return plan.proceed();

@@ -12,7 +12,8 @@ import { checkCsv, csvOf, type Manifest, type Total, writeCsv, writeManifest } f
 
 /**
  * Acquirers settle disputes within the 180 days that card networks allow, and refunds come in that time: then the sale must
- * be in the database. Ten days are for the messages that follow them.
+ * be in the database. Ten days are for the messages that follow them. Nor is a reference submitted again any longer
+ * (payments/model/time-limits.ts), so no row changes while a month is detached.
  */
 export const LEAST_AGE_DAYS = 190;
 
