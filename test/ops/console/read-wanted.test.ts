@@ -5,6 +5,11 @@ const hashes = (pan: string) => [`new:${pan.length}`, `old:${pan.length}`];
 const read = (text: string) => readWanted(text, hashes);
 const kinds = (text: string) => read(text).map(({ by }) => by);
 
+/** As the page decides it, which keeps such a text out of its address. */
+const { mayBeCard } = (await import(new URL('../../../src/console/page/may-be-card.js', import.meta.url).href)) as {
+  mayBeCard(text: string): boolean;
+};
+
 test.each([
   '4111111111111111',
   ' 4111 1111 1111 1111 ',
@@ -18,15 +23,33 @@ test.each([
   const digits = text.replace(/\D/g, '');
   expect(read(text)).toEqual([{ by: 'panHash', value: hashes(digits) }]);
   expect(JSON.stringify(read(text))).not.toContain(digits);
+  expect(mayBeCard(text)).toBe(true);
 });
 
 test.each([
   '4111111111111111 12/30',
   'card 4111111111111111',
   '4111111111111111=30122010000000000',
+  '4111111111111111D30122010000000000',
 ])('a card number beside other text is searched for with its hashes alone: %s', (text) => {
   expect(read(text)).toEqual([{ by: 'panHash', value: hashes('4111111111111111') }]);
+  expect(mayBeCard(text)).toBe(true);
 });
+
+test('a card number in groups beside other text is in no address', () => {
+  for (const text of ['4111 1111 1111 1111 12/30', 'card 4111.1111.1111.1111', '4111-1111-1111-1111=3012'])
+    expect(mayBeCard(text), text).toBe(true);
+});
+
+test.each([
+  'b0c0a7d0-6a53-4d1e-9d43-5a4f8f0f1c11',
+  '632418000010',
+  '411111******1111',
+  'order 4711',
+  '2026-11-27T10:00:00.000Z',
+  '000123 T100',
+  'ZAR 1234.00',
+])('other text may be in an address: %s', (text) => expect(mayBeCard(text)).toBe(false));
 
 test('any other text may be a reference, too', () => {
   expect(kinds('b0c0a7d0-6a53-4d1e-9d43-5a4f8f0f1c11')).toEqual(['id', 'reference']);
