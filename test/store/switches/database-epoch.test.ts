@@ -1,7 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { RestoreHolds } from '../../../src/payments/ports/store-ports.ts';
 import { saveAcquirer } from '../../../src/store/settings/tenants.ts';
 import { continueStans, listStans } from '../../../src/store/switches/continue-stans.ts';
+import { THIS_EPOCH } from '../../../src/store/switches/database-epoch.ts';
 import { type OnSkip, type SkippedStans, StanBlocks } from '../../../src/store/switches/stan-blocks.ts';
+import {
+  endLostWindowAt,
+  postgresRestoreHolds,
+  readRestore,
+  releaseHeld,
+  stateRestored,
+} from '../../../src/store/transactions/lost-window.ts';
 import {
   ACQUIRER,
   BLOCK,
@@ -18,7 +27,11 @@ let testDatabase: TestDatabase;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
 });
-beforeEach(() => testDatabase.database.query('truncate stan_blocks, database_epoch, transactions'));
+beforeEach(() =>
+  testDatabase.database.query(
+    'truncate stan_blocks, database_epoch, transactions, lost_window, lost_window_releases, held_references',
+  ),
+);
 afterAll(() => testDatabase.drop());
 
 const openProcess = (onSkip?: OnSkip) => openIn(testDatabase, onSkip);
@@ -288,6 +301,56 @@ describe('a database that was not seen for a while', () => {
     await change('notes = notes - 1');
     await blocks.noteDatabase();
     expect(skips).toEqual([{ cause: 'restored', scopes: 1, held: [] }]);
+  });
+});
+
+describe('a database that is restored while an earlier restore is compared', () => {
+  const MERCHANT = { acquirerId: 1, merchantId: '1001' };
+  const RELEASED = { ...MERCHANT, reference: 'compared' };
+  const HELD = { ...MERCHANT, reference: 'held', kind: 'tap', amountMinor: 100, currency: 'ZAR' } as const;
+  const stated = (lostFrom: Date, lostUntil?: Date) =>
+    stateRestored(testDatabase.database, { actor: 'test', lostFrom, lostUntil, holdsAllTaps: false });
+  const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
+
+  /** The first restore, of which a merchant, an acquirer and a reference were compared and released. */
+  async function compareFirst(): Promise<RestoreHolds> {
+    const { database } = testDatabase;
+    await stated(minutesAgo(60), minutesAgo(50));
+    await releaseHeld(database, 'test', { what: 'merchant', acquirerId: 2, merchantId: null });
+    await releaseHeld(database, 'test', { what: 'merchant', ...MERCHANT });
+    await releaseHeld(database, 'test', { what: 'references', references: [RELEASED] });
+    const holds = postgresRestoreHolds(database);
+    await holds.hold(HELD);
+    expect(await holds.find({ ...HELD, ...RELEASED })).toBe('released');
+    expect((await readRestore(database))?.released).toEqual(['1 1001', '2']);
+    return holds;
+  }
+
+  test.each([
+    ['that is stated', async () => stated(minutesAgo(20))],
+    [
+      'that a process notices',
+      async () => {
+        const blocks = await openProcess();
+        await take(blocks, 1);
+        await change(`notes = notes - 1, epoch = (select epoch from (${THIS_EPOCH}) this)`);
+        await blocks.noteDatabase();
+      },
+    ],
+  ])('releases nothing of the second one, %s', async (_, restoreAgain) => {
+    await take(await openProcess(), 1);
+    const holds = await compareFirst();
+    await restoreAgain();
+    expect((await readRestore(testDatabase.database))?.released).toEqual([]);
+    expect(await holds.find({ ...HELD, ...RELEASED })).toBeUndefined();
+    expect(await holds.find(HELD)).toBe('held');
+  });
+
+  test('keeps what was released if the lost time is only found to be shorter', async () => {
+    await take(await openProcess(), 1);
+    await compareFirst();
+    await endLostWindowAt(testDatabase.database, 'test', minutesAgo(55));
+    expect((await readRestore(testDatabase.database))?.released).toEqual(['1 1001', '2']);
   });
 });
 

@@ -749,6 +749,18 @@ create table held_references (
   primary key (acquirer_id, merchant_id, reference)
 );
 
+-- A second restore makes the window longer. What was compared and released before may lack the commits of the added time.
+create function hold_released_again() returns trigger language plpgsql as $$
+begin
+  delete from lost_window_releases;
+  delete from held_references where is_released;
+  return null;
+end
+$$;
+
+create trigger lost_window_longer after update on lost_window
+  for each row when (new.lost_from < old.lost_from or new.lost_until > old.lost_until) execute function hold_released_again();
+
 -- The business dates that a switch has announced, with a cut-over or with the settlement date of a response. They only
 -- advance. Kept for a month.
 create table business_dates (
