@@ -205,7 +205,8 @@ async function openSwitchParts({
   const unmatchedResponses = new UnmatchedResponses(onFault, createUnmatchedLog(log));
   const messages = openMessages(config, databases.messages, report, closers);
   const cell = await openCell({ config, url, database: databases.reports, stores, report, closers });
-  // Before the locks of the cell: what is held is recorded while this cell still serves its acquirer.
+  // Closers run in reverse order, so this one runs before the locks of the cell are released: late responses that are held in
+  // memory are recorded while this cell still serves its acquirers.
   closers.push(() => unmatchedResponses.close());
   const parts = { config, types, clock, hsm, unmatchedResponses, messages, log, closers };
   const { directory } = stores;

@@ -7,15 +7,7 @@ import './errors/issue-texts.ts';
  * an error.
  */
 export * from './errors/codec-errors.ts';
-export * from './errors/codec-errors.ts';
-export * from './errors/gateway-errors.ts';
-export * from './errors/gateway-errors.ts';
-export * from './errors/gateway-errors.ts';
-export * from './errors/gateway-errors.ts';
 export * from './errors/gateway-errors.ts';
 export * from './errors/rejections.ts';
-export * from './errors/request-errors.ts';
-export * from './errors/request-errors.ts';
-export * from './errors/request-errors.ts';
 export * from './errors/request-errors.ts';
 export * from './errors/tapwire-error.ts';

@@ -160,8 +160,8 @@ function writeText(bytes: Buffer, text: string, offset: number): number {
 }
 
 /**
- * More than one process has in progress at once, or shows on pages that are read again. An expiry date without its
- * PAN needs no protection (PCI DSS 3.3).
+ * Number of expiry dates that a process keeps in memory: more than it has transactions in progress, or shows on pages that
+ * people read again. An expiry date without its PAN needs no protection (PCI DSS 3.3).
  */
 const MAX_REMEMBERED_EXPIRIES = 8_192;
 

@@ -18,8 +18,7 @@ const UNKNOWN_PER_SECOND = 100;
 /**
  * Shares a process between acquirers while it has as many taps as it can work on, so that the taps of one acquirer do
  * not keep out those of another. An acquirer has its share if it has more than an equal part of the taps accepted lately.
- * One acquirer more is counted than had taps, so there is room for one that begins, and all shares together are less than
- * the whole.
+ * The equal part is computed for one acquirer more than had taps lately, so there is always room for an acquirer that begins.
  *
  * A refusal has to be cheap, so it is decided before the token is verified: the acquirer of a token is known from its last tap.
  */

@@ -7,7 +7,7 @@ import { HttpError } from './problem.ts';
 
 /** Another process takes the repeated request. On a connection that stays open, it would arrive here again. */
 const STOPPING =
-  'The process is stopping; this request stored nothing. Repeat it, because an earlier one may be stored.';
+  'The process is stopping; this request stored nothing. Repeat it unchanged: if an earlier one was stored, you get its response.';
 /** A client that wants to send does so at once. A server that stops waits no longer for a silent connection. */
 const SILENT_MS = 2_000;
 const LOOK_EVERY_MS = 50;
@@ -73,8 +73,9 @@ export function drainConnections(server: FastifyInstance, pending: PendingRespon
     await untilNoneIsIdle(connections, (socket) => pending.of(socket).responses.length === 0);
     isClosing = true;
   });
-  // The server itself waits only for connections of its own socket, and most come by an acceptor. Each such hook runs before
-  // those that were added earlier, so until then responses have their deadlines (response-deadlines.ts).
+  // The server itself waits only for connections of its own socket, and most come by an acceptor. Fastify runs onClose hooks in
+  // the reverse order of their registration: the deadlines of responses (response-deadlines.ts) were registered earlier, so they
+  // are still enforced during this wait.
   server.addHook('onClose', async () => {
     await untilNoneIsOpen(openedAtMs);
     clearInterval(ending);

@@ -103,7 +103,7 @@ const OVERLOADED: ProblemResponse = {
   status: 503,
   errorCode: 203,
   detail:
-    'Too many requests are in progress; this request stored nothing. Repeat it, because an earlier one may be stored.',
+    'Too many requests are in progress; this request stored nothing. Repeat it unchanged: if an earlier one was stored, you get its response.',
   headers: RETRY_AFTER,
 };
 
@@ -142,7 +142,7 @@ function unavailable(error: StoreUnavailable): ProblemResponse {
   const detail =
     error instanceof StoreUnread
       ? 'The database is unavailable and could not be read. Repeat the request.'
-      : 'The database is unavailable; this request stored nothing. Repeat it, because an earlier one may be stored.';
+      : 'The database is unavailable; this request stored nothing. Repeat it unchanged: if an earlier one was stored, you get its response.';
   return { status: 503, errorCode: 201, detail, headers: RETRY_AFTER };
 }
 

@@ -301,7 +301,10 @@ export class FairShares {
     return [...this.#groups].flatMap(([acquirerId, groups]) => (this.isAtShare(acquirerId) ? [...groups] : []));
   }
 
-  /** Jobs that can be taken at once, even if all of them are of the acquirer that holds the most and may hold more. */
+  /**
+   * Number of jobs that can be taken now even if all of them turn out to be of one acquirer: the one that holds most below its
+   * share.
+   */
   get room(): number {
     const { free, held } = this.#shares;
     let most = 0;

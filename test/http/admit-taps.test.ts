@@ -107,7 +107,7 @@ describe('while a process works on as many taps as it can', () => {
       instance: TAPS,
       requestId: CORRELATION_ID,
       detail:
-        'Too many requests are in progress; this request stored nothing. Repeat it, because an earlier one may be stored.',
+        'Too many requests are in progress; this request stored nothing. Repeat it unchanged: if an earlier one was stored, you get its response.',
     });
     expect(events).toEqual(['overloaded gateway', 'responded 503']);
     expect((await release()).status).toBe(200);

@@ -167,8 +167,9 @@ export class TapLoad {
 }
 
 /**
- * Credits that are shared among holders, which are acquirers or endpoints. A holder may hold as many as are free besides.
- * So one that returns none holds half of them, two hold a third each, and there is always room for another.
+ * Credits that are shared among holders, which are acquirers or endpoints. A holder gets another credit while it
+ * holds fewer than are free. So one that returns none ends with half of them, two end with a third each, and there is always
+ * room for another.
  */
 export class Shares<Holder = number> {
   readonly #credits: number;

@@ -26,7 +26,7 @@ import type { TransactionDependencies } from '../ports/transaction-dependencies.
  *
  * What remains: a customer who taps again, after the window, for an order of the window under its old reference, whose
  * first request was never repeated. The reader shows a new tap, and only the merchant knows the order. Where this happens,
- * the operator holds all taps of before-unknown references with `holdsAllTaps` until the books are compared.
+ * the operator holds all taps whose reference the database does not know, with `holdsAllTaps`, until the books are compared.
  */
 
 /** A request that could belong to the window. */

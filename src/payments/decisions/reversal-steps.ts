@@ -40,7 +40,7 @@ import type { ReversalStep, SentReversal } from '../ports/store-ports.ts';
 
 /**
  * The allowed transitions as the audit trail records them. A reversal begins owed, without an entry for it. After
- * `unsent` it has the state from before that attempt.
+ * `unsent`, the reversal is again in the state that it had before that attempt.
  */
 export const REVERSAL_MOVES: Readonly<Record<ReversalEntry['reversal'], readonly ReversalEntry['reversal'][]>> = {
   owed: ['sent', 'confirming', 'acknowledged', 'needsReview'],

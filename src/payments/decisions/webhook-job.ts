@@ -25,7 +25,7 @@ export interface EventPorts {
  * The job writes the event itself. A phone waits for the commit of the outcome, so that commit contains only the
  * job.
  *
- * @param sequence that of the event if it does not follow from the outcome: an event about a resolution
+ * @param sequence sequence number of the event, for an event about a resolution; the one about an outcome has its own
  */
 export function webhookJobs(
   ports: EventPorts,

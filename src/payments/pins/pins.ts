@@ -79,8 +79,8 @@ export class Pins {
   }
 
   /**
-   * A PIN block was entered for one attempt. Looked up beforehand, because a process that only accepts taps leaves the commit
-   * that decides it to a worker, where a repeated block counts as one that the HSM cannot open.
+   * Refuses a PIN block of an earlier attempt: it was entered for that one only. A worker would refuse it, too, in its commit,
+   * but as a block that the HSM cannot open. Here, where the request arrived, the submitter gets the true reason.
    *
    * @throws RequestRejected or TapRefused if the block was submitted before; the wait for a PIN continues
    */

@@ -166,7 +166,10 @@ export interface TransactionStore {
    * record.
    */
   recordResponse(response: PhoneResponseRecord): void;
-  /** The same for that job, which must stay alive until it is recorded. */
+  /**
+   * As `recordResponse`, for the job that repairs a lost record. It resolves when the record is committed; the job ends after
+   * that.
+   */
   recordOverdueResponse(response: PhoneResponseRecord): Promise<unknown>;
   stepReversal(step: ReversalStep): Promise<boolean>;
   recordLate(record: LateRecord): Promise<LateRecordOutcome>;

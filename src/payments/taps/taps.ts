@@ -62,8 +62,8 @@ const REUSABLE_MS = REFERENCE_REUSABLE_DAYS * 86_400_000;
 type InsertOutcome = Awaited<ReturnType<TransactionStore['insert']>>;
 
 /**
- * The record that the response was flushed, or its job, may be committed in between. More retries than that have
- * another cause.
+ * Between the look-up of a transaction and a commit that expects its status, the record of its response and its `overdue` job may
+ * each be committed. If the commit still fails after this number of tries, there is another cause.
  */
 const MAX_ACKNOWLEDGEMENTS = 4;
 
@@ -84,7 +84,8 @@ export class Taps {
    *
    * @returns the transaction as committed with its result: an outcome, or a request for a PIN
    * @throws Forbidden, TapRefused, NoConfiguration, DuplicateReference, RequestRejected (TOO_MANY_ATTEMPTS), Overloaded,
-   * HeldAfterRestore, StoreUnavailable; with the token of a link also NotFound, Forbidden for a reference that is not the link's, and RequestRejected (LINK_EXPIRED, LINK_HELD)
+   * HeldAfterRestore, StoreUnavailable; with the token of a link also NotFound, Forbidden for a reference that is not the
+   * link's, and RequestRejected (LINK_EXPIRED, LINK_HELD)
    */
   async submit(principal: Principal, request: TapRequest): Promise<Transaction> {
     let link = await linkOfToken(this.#deps.links, principal);

@@ -26,7 +26,8 @@ export const IS_REFERENCE_HELD = (key: readonly [string, string, string], which:
 /**
  * Whether a tap without a link holds the paymentReference of a link `l`. The creation of a link looks for such a tap,
  * and the tap looks for such a link. If both start within the same milliseconds, neither sees the other, and both are
- * stored. This condition then prevents a second payment on the link; taps without a link need not check it.
+ * stored. Each tap on the link checks this condition, so the order is not paid a second time. Taps without a link need
+ * no such check, because a merchantReference has one transaction.
  */
 const IS_OVERTAKEN = IS_REFERENCE_HELD(
   ['l.acquirer_id', 'l.merchant_id', 'l.payment_reference'],

@@ -17,7 +17,10 @@ export function namedStatement(text: string): { readonly name: string; readonly 
   return { name, text };
 }
 
-/** With ten thousand rows, forty are read again when one changes, and each comparison sends a page of text. */
+/**
+ * Number of parts of which each has a hash. Of ten thousand rows, forty have the part of a changed row and are read again, and
+ * the hashes of a comparison are a few kilobytes of text.
+ */
 const PARTS = 256;
 
 interface Part {

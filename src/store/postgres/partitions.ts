@@ -273,7 +273,7 @@ async function exists(client: pg.ClientBase, name: string): Promise<boolean> {
   return rowCount !== 0;
 }
 
-/** What a purge has not done, and would have, unless something prevented it. */
+/** What a purge that runs as planned leaves empty: partitions that it should have created or dropped. */
 export interface PartitionState {
   /** The first day from tomorrow on without a partition. */
   readonly missing: string | null;

@@ -87,8 +87,9 @@ const OVERLAPPING = (columns: string, condition: string) => `
 const COMMITTED_WITHIN = '1 minute';
 
 /**
- * Numbers on both sides of another scope's counter that are not used. Ahead of it, gateways that count by the previous
- * configuration may still reserve some in the same minute. Behind it, it may have used some on the business date before, in the same hour.
+ * Width of the range before and after the counter of another scope from which nothing is reserved. Ahead of that counter,
+ * gateways that count by the previous configuration may still reserve numbers in the same minute. Behind it, the other scope
+ * may have used numbers on the business date before, in the same quarter of the day.
  */
 const AROUND = 10 * BLOCK_SIZE;
 
@@ -96,15 +97,15 @@ const AROUND = 10 * BLOCK_SIZE;
 const OLDEST_DATE = `x.day - ${FURTHEST_DAYS + 1}`;
 
 // The counters of a terminal and of its acquirer as a whole know nothing of each other, and RRN and 127.2 contain the STAN
-// without the terminal. So a counter whose overlapping scopes have reserved numbers since it was placed is placed again, at
-// the beginning of the longest range without numbers of theirs or its own: `placed.first` is that counter value, `free` the
-// length of the range. `day_first` is set such that the business date ends with the range. A scope that finds no range has
-// no number until the next business date.
+// without the terminal. So a counter whose overlapping scopes have reserved numbers since it was placed is placed again, at the
+// beginning of the longest range without numbers of theirs or its own: `placed.first` is that counter value, `free` the length
+// of the range. `day_first` is set such that the business date ends with the range. A scope that finds no range has no number
+// until the next business date.
 //
 // Reserves nothing in a database that was not noted as it is or lacks the last note of this process, and nothing for a scope
-// that is held or whose business date or period has no block left. A date that a wrong clock has set counts no longer than until that
-// clock is right again. $2: whether the database was noted in this transaction. $3: the id of this process. $4: the time of
-// its last note.
+// that is held or whose business date or period has no block left. A date that a wrong clock has set counts no longer than
+// until that clock is right again. $2: whether the database was noted in this transaction. $3: the id of this process. $4: the
+// time of its last note.
 export const RESERVE = `
 with x as (
   select *, least(asked, ${LATEST_DATE}) as day

@@ -50,7 +50,10 @@ export class StanBlocks {
   readonly #reported = new Set<string>();
   readonly #reserve: GroupCommit<Wanted, Reservation>;
   readonly #blocks = new Map<string, Promise<Block | undefined>>();
-  /** For each scope the end of the numbers that this process has had, in any class, even if a later reservation failed. */
+  /**
+   * For each scope the end of the numbers that this process has reserved for messages of any kind, even if a later
+   * reservation failed.
+   */
   readonly #floors = new Map<string, number>();
   /** Names this process in the record of the database. */
   readonly #id = randomUUID();

@@ -17,7 +17,8 @@ const RECORD_RESPONSES = unreportedUpdate(UPDATE);
 
 /**
  * Records which phones got their response, and removes the `overdue` jobs that guarded it. No request waits for this
- * commit. If a crash loses it, an 8 becomes a 9 and nothing else, so it does not wait for the disk.
+ * commit. If a crash loses it, only the last status differs: `FailedToRespondToPhone` instead of
+ * `RespondedToPhone`. So it does not wait for the disk.
  */
 export async function commitResponses(
   client: pg.PoolClient,

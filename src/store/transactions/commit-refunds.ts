@@ -52,9 +52,9 @@ const OF_SALES = `unnest($1::integer[], $2::uuid[]) as x(acquirer_id, id)`;
 const LOCK_SALES = `select from transactions t join ${OF_SALES} using (acquirer_id, id)
   order by t.acquirer_id, t.id for update of t`;
 
-// A separate statement: only that one sees the refunds of commits that held the locks before. A refund that may have
-// taken money after its decline takes its amount again even if the balance is insufficient: more may then have been
-// refunded than was taken, and a person must resolve it.
+// A separate statement: only that one sees the refunds of commits that held the locks before. A refund that was
+// declined, and whose late approval arrives, reserves its amount again even if less is left of the sale: more may then have been
+// refunded than was sold, and a person must resolve it.
 const RESERVED = `coalesce((select sum(r.amount_minor) from transactions r
     where r.acquirer_id = t.acquirer_id and r.original_id = t.id and r.type = ${TransactionType.Refund}
       and ${KEEPS_AMOUNT('r')}), 0)`;

@@ -216,8 +216,9 @@ export class SharedTimers {
   }
 
   /**
-   * The jobs that are not needed after a commit that records the responses to taps that asked for these `overdue` jobs.
-   * A shared one is needed all the same if Postgres has lost an earlier record, because records are not flushed.
+   * The jobs that can be removed once the responses to the taps of these `overdue` jobs are recorded: own ones, and shared ones
+   * without another tap. A shared job stays if Postgres has lost the record of an earlier response, because such records
+   * are not flushed to the disk.
    */
   jobsWithoutUse(overdueJobs: readonly string[]): { readonly own: string[]; readonly shared: readonly SharedJob[] } {
     const own = overdueJobs.filter((id) => !this.#timers.has(id));

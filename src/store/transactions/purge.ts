@@ -175,7 +175,6 @@ const NOTE_DAYS = 1;
 const DELETE_FAULTS = unmarkedDeletion('processor_faults', 'seen_at');
 const DELETE_HANDOVER_KEYS = unmarkedDeletion('handover_keys', 'expires_at');
 
-/** Most rows are of short spans and most are young; without the order, the planner expects many that are both short and old. */
 /** The spans of the figures of the console. Each span serves one range of the charts and is kept for longer than that. */
 export const FIGURE_SPANS = [
   { minutes: 1, keptDays: 1 },
@@ -185,6 +184,8 @@ export const FIGURE_SPANS = [
   { minutes: 360, keptDays: 32 },
 ] as const;
 
+// With the order, Postgres uses the index. Most rows have a short span and most are young, so it would otherwise expect many
+// that are both short and old, and scan the table for them.
 const DELETE_FIGURES = FIGURE_SPANS.map(
   ({ minutes, keptDays }) =>
     [unmarkedDeletion('stored_figures', 'begins_at', `minutes = ${minutes} order by begins_at`), keptDays] as const,

@@ -145,7 +145,8 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   readonly #timers = new SharedTimers();
 
   /**
-   * @param onLostResponse called if the record of a response could not be written; its `overdue` job makes it a 9
+   * @param onLostResponse called if the record of a response could not be written; its `overdue` job then records
+   *   `FailedToRespondToPhone`
    * @param lists database for lists, which take longer than anything else
    * @param commits database for the group commits
    */

@@ -41,7 +41,7 @@ export class UsedValues {
   constructor(after: number) {
     this.#batch = new ColumnBatch(COLUMNS, after);
     // The look-up by key is a subquery, because a join could become a scan. A value that was committed after the start of
-    // the statement is not visible to it: then the insert does nothing, and the value counts as that of another one.
+    // the statement is not visible to it: then the insert does nothing, and the value counts as used by another attempt.
     this.queries = `
 uses as (${this.#batch.rows}),
 found_uses as materialized (select uses.*, (select v.used_by from used_values v where v.hash = uses.hash) as holder from uses),
