@@ -18,6 +18,7 @@ import {
   logTransactions,
   ProcessObserver,
 } from './observe/transaction-observer.ts';
+import { callbackPolicy, GuardedFetch } from './outbound/guarded-fetch.ts';
 import { RESPONSE_SLACK_SECONDS } from './payments/model/time-limits.ts';
 import { createUseCases } from './payments/use-cases.ts';
 import type { Config } from './start/config.ts';
@@ -38,7 +39,6 @@ import { KnownDatabase, requireNote } from './store/switches/known-database.ts';
 import type { HsmDevices } from './switching/hsm/hsm-calls.ts';
 import type { AcquirerSwitches } from './switching/switches/acquirer-switches.ts';
 import { UnmatchedResponses } from './switching/switches/unmatched-responses.ts';
-import { callbackPolicy, GuardedFetch } from './webhooks/guarded-fetch.ts';
 
 export interface Gateway {
   /** Address on which it listens, `http://127.0.0.1:8080`. */

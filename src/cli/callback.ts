@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
 import { StartError } from '../basics/errors.ts';
+import { callbackPolicy, GuardedFetch } from '../outbound/guarded-fetch.ts';
 import { readConfig } from '../start/config.ts';
 import { openKeyRing } from '../start/open-key-ring.ts';
 import { RecordedWebhookEndpoints } from '../store/webhooks/webhook-endpoints.ts';
 import { CallbackRegistry } from '../webhooks/callback-registry.ts';
-import { callbackPolicy, GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import type { Integrator } from '../webhooks/ports.ts';
 import { createSecretVault } from '../webhooks/webhook-signature.ts';
 import { actor, onDatabase } from './administration.ts';

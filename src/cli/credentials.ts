@@ -6,6 +6,7 @@ import { ADMIN_OPERATIONS, SETTINGS } from '#schemas/admin-operations';
 import { SCOPES } from '#schemas/scopes';
 import { readIssuerPem, signPossessionProof } from '../auth/issuers/issuer-keys.ts';
 import { StartError } from '../basics/errors.ts';
+import { callbackPolicy } from '../outbound/guarded-fetch.ts';
 import { readConfig } from '../start/config.ts';
 import { listOperatorKeys, type OperatorKey, revokeOperatorKey } from '../store/credentials/api-keys.ts';
 import type { Database } from '../store/postgres/open-database.ts';
@@ -15,7 +16,6 @@ import {
   IssuerKeySettings,
   UserSettings,
 } from '../store/settings/credential-settings.ts';
-import { callbackPolicy } from '../webhooks/guarded-fetch.ts';
 import { actor, checkedBy, onDatabase, ownerOf } from './administration.ts';
 import { type Commands, command } from './commands.ts';
 import { type Columns, flag, idOf, listOf, onlyOne, printList, readNumber, tableOf, text } from './output.ts';

@@ -4,8 +4,8 @@ import { SignJWT } from 'jose';
 import { z } from 'zod';
 import { StartError } from '../basics/errors.ts';
 import { Secret } from '../codecs/bytes/secret.ts';
+import type { GuardedFetch } from '../outbound/guarded-fetch.ts';
 import type { Clock } from '../payments/ports/process-ports.ts';
-import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/firebase.messaging';
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer';

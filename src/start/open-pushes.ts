@@ -1,6 +1,7 @@
 import { AppTokens } from '../auth/tokens/app-tokens.ts';
 import type { OwnTokens } from '../auth/tokens/gateway-tokens.ts';
 import type { Log } from '../observe/log.ts';
+import type { GuardedFetch } from '../outbound/guarded-fetch.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 import { readServiceAccount } from '../push/access-tokens.ts';
 import { createPushTokenVault, DeviceRegistry } from '../push/device-registry.ts';
@@ -10,7 +11,6 @@ import { PushPayments } from '../push/push-payments.ts';
 import { PostgresDevices } from '../store/directory/devices.ts';
 import { inTransaction } from '../store/postgres/group-commit.ts';
 import type { Database } from '../store/postgres/open-database.ts';
-import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import type { Config } from './config.ts';
 import { createLinkServices } from './create-transaction-dependencies.ts';
 import type { Stores } from './open-stores.ts';

@@ -41,6 +41,7 @@ import { registerWebhookEventRoutes } from '../http/routes/webhook-events.ts';
 import type { Server } from '../http/server.ts';
 import type { ReaderFormats } from '../kits/reader-kit/load-readers.ts';
 import type { Metrics } from '../observe/metrics/metrics.ts';
+import { callbackPolicy, fetchKeySet, type GuardedFetch } from '../outbound/guarded-fetch.ts';
 import type { LinkServices } from '../payments/links/create-link.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 import type { ProcessorTypes } from '../payments/settings/check-settings.ts';
@@ -56,7 +57,6 @@ import { PostgresWebhookEndpoints, RecordedWebhookEndpoints } from '../store/web
 import { PostgresWebhookEvents } from '../store/webhooks/webhook-events.ts';
 import { VirtualReader } from '../tools/phone/virtual-reader.ts';
 import { CallbackRegistry } from '../webhooks/callback-registry.ts';
-import { callbackPolicy, fetchKeySet, type GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import { createSecretVault } from '../webhooks/webhook-signature.ts';
 import type { Config } from './config.ts';
 import { createLinkServices } from './create-transaction-dependencies.ts';

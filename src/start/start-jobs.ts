@@ -7,6 +7,7 @@ import { bringForwardIn, type ObservedSwitches, SwitchRecoveries } from '../jobs
 import { MAX_DEADLINE_MS } from '../kits/processor-kit/profile.ts';
 import { armFetcher } from '../observe/failpoints.ts';
 import type { Log } from '../observe/log.ts';
+import type { GuardedFetch } from '../outbound/guarded-fetch.ts';
 import { RESPONSE_SLACK_SECONDS } from '../payments/model/time-limits.ts';
 import type { Wakeups } from '../payments/ports/process-ports.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
@@ -21,7 +22,6 @@ import {
   type WriteBody,
 } from '../store/webhooks/webhook-deliveries.ts';
 import type { SharedLines } from '../switching/switches/other-processes.ts';
-import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import { Lanes } from '../webhooks/lanes.ts';
 import { PromptDeliveries } from '../webhooks/prompt-deliveries.ts';
 import { Recoveries } from '../webhooks/recoveries.ts';

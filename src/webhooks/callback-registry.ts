@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { OutboundError, type OutboundErrorCode } from '../basics/errors.ts';
 import type { Secret } from '../codecs/bytes/secret.ts';
+import { type GuardedFetch, readCallbackUrl, URL_FAULTS, type UrlPolicy } from '../outbound/guarded-fetch.ts';
 import type { WebhookOrigin } from '../payments/model/decision.ts';
-import { type GuardedFetch, readCallbackUrl, URL_FAULTS, type UrlPolicy } from './guarded-fetch.ts';
 import type { EndpointStore, Integrator, RegisteredCallback, SecretOverlap } from './ports.ts';
 import { createWebhookSecret, type SecretVault } from './webhook-signature.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type LookUpAll, NameLookups } from '../../src/outbound/guarded-lookup.ts';
+import { type LookUpAll, NameLookups } from '../../src/outbound/switch-lookup.ts';
 
 beforeEach(
   () =>

@@ -2,10 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { StartError } from '../../src/basics/errors.ts';
 import { Secret } from '../../src/codecs/bytes/secret.ts';
+import { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
 import { readServiceAccount } from '../../src/push/access-tokens.ts';
 import { FcmSender } from '../../src/push/fcm-sender.ts';
 import type { PushMessage } from '../../src/push/ports.ts';
-import { GuardedFetch } from '../../src/webhooks/guarded-fetch.ts';
 import { FakeFcm } from './fake-fcm.ts';
 
 let fcm: FakeFcm;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hostOf, readCallbackUrl } from '../../src/webhooks/guarded-fetch.ts';
+import { hostOf, readCallbackUrl } from '../../src/outbound/guarded-fetch.ts';
 
 const PROD = { allowHttp: false, allowLoopback: false };
 const DEV = { allowHttp: true, allowLoopback: true };

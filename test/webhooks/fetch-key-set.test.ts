@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fetchKeySet, type GuardedRequest, type GuardedResponse } from '../../src/webhooks/guarded-fetch.ts';
+import { fetchKeySet, type GuardedRequest, type GuardedResponse } from '../../src/outbound/guarded-fetch.ts';
 
 const WHOLE: GuardedResponse = { status: 200, headers: {}, body: Buffer.from('{"keys":[]}'), isCut: false };
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { OutboundError } from '../../src/basics/errors.ts';
-import { GuardedFetch, type GuardedRequest, type ResolveName } from '../../src/webhooks/guarded-fetch.ts';
+import { GuardedFetch, type GuardedRequest, type ResolveName } from '../../src/outbound/guarded-fetch.ts';
 import { createIdentity } from '../connection/certificates.ts';
 import { hang, ok, type Receiver, startReceiver, status } from './receiver.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OutboundError } from '../../src/basics/errors.ts';
-import { createNameResolver, type ResolveName } from '../../src/webhooks/guarded-fetch.ts';
+import { createNameResolver, type ResolveName } from '../../src/outbound/guarded-fetch.ts';
 import { startNameServer } from './name-server.ts';
 
 const MANY = Array.from({ length: 20 }, (_, n) => `8.8.8.${n + 1}`);

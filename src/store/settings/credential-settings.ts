@@ -22,7 +22,7 @@ import {
 import { brokenRules, invalidValue, invalidValues, RequestRejected } from '../../basics/errors.ts';
 import { ConcurrencyLimit } from '../../basics/limits/concurrency-limit.ts';
 import type { Secret } from '../../codecs/bytes/secret.ts';
-import { readCallbackUrl, URL_FAULTS, type UrlPolicy } from '../../webhooks/guarded-fetch.ts';
+import { readCallbackUrl, URL_FAULTS, type UrlPolicy } from '../../outbound/guarded-fetch.ts';
 import { removeTotp } from '../credentials/user-totp.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { StoredSettings } from './acquirer-settings.ts';

@@ -1,6 +1,6 @@
 import type { Server } from 'node:net';
 import type { BackoffLimits } from '../../basics/limits/waits.ts';
-import type { MayDial } from '../../outbound/guarded-lookup.ts';
+import type { MayDial } from '../../outbound/switch-lookup.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { UnmatchedResponse } from './pending-requests.ts';
 import type { SwitchProtocol } from './switch-protocol.ts';

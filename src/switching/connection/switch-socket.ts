@@ -1,6 +1,6 @@
 import net from 'node:net';
 import tls from 'node:tls';
-import { addressRefused, guardedLookup, type MayDial } from '../../outbound/guarded-lookup.ts';
+import { addressRefused, guardedLookup, type MayDial } from '../../outbound/switch-lookup.ts';
 
 export interface SwitchAddress {
   readonly host: string;

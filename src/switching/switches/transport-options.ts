@@ -10,7 +10,7 @@ import { checkFraming } from '../../codecs/iso8583/network/framing.ts';
 import type { Processor } from '../../kits/processor-kit/processor.ts';
 import type { SwitchConfig } from '../../kits/processor-kit/switch-config.ts';
 import { framingOf } from '../../kits/processor-kit/switch-protocol.ts';
-import type { MayDial } from '../../outbound/guarded-lookup.ts';
+import type { MayDial } from '../../outbound/switch-lookup.ts';
 import { listenForSwitch } from '../connection/acceptor.ts';
 import type { AcceptOptions, ConnectionLog } from '../connection/pool-types.ts';
 import type { SwitchAddress, SwitchTls } from '../connection/switch-socket.ts';

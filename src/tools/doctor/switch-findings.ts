@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Processor } from '../../kits/processor-kit/processor.ts';
 import type { SwitchConfig } from '../../kits/processor-kit/switch-config.ts';
-import { guardedLookup, type MayDial } from '../../outbound/guarded-lookup.ts';
+import { guardedLookup, type MayDial } from '../../outbound/switch-lookup.ts';
 import type { SwitchAccess } from '../../switching/switches/access/switch-access.ts';
 import type { StoredProcessor } from '../../switching/switches/acquirer-switches.ts';
 import { type Finding, fault, good, warning } from './finding.ts';

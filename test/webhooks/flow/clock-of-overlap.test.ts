@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { GuardedRequest } from '../../../src/outbound/guarded-fetch.ts';
 import { PostgresWebhookDeliveries } from '../../../src/store/webhooks/webhook-deliveries.ts';
 import { PostgresWebhookEndpoints } from '../../../src/store/webhooks/webhook-endpoints.ts';
-import type { GuardedRequest } from '../../../src/webhooks/guarded-fetch.ts';
 import { Lanes } from '../../../src/webhooks/lanes.ts';
 import { WebhookDeliverer } from '../../../src/webhooks/webhook-deliverer.ts';
 import { createSecretVault, createWebhookSecret, signWebhook } from '../../../src/webhooks/webhook-signature.ts';

@@ -3,7 +3,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { OutboundError, type OutboundErrorCode } from '../basics/errors.ts';
-import { type AddressPolicy, isAllowedAddress } from '../outbound/public-addresses.ts';
+import { type AddressPolicy, isAllowedAddress } from './public-addresses.ts';
 
 /** Rules for URLs from outside. */
 export interface UrlPolicy extends AddressPolicy {

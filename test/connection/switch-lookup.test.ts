@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { guardedLookup, type MayDial } from '../../src/outbound/guarded-lookup.ts';
+import { guardedLookup, type MayDial } from '../../src/outbound/switch-lookup.ts';
 import { dialSwitch } from '../../src/switching/connection/switch-socket.ts';
 
 const isPublic: MayDial = (address) => !address.startsWith('127.') && address !== '::1';
