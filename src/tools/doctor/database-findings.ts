@@ -288,7 +288,44 @@ export async function backlogFindings(database: Database): Promise<Finding[]> {
   const { rows: known } = await database.query(`select where to_regclass('pgboss.job') is not null`);
   if (known.length === 0) return [good('jobs', 'no gateway was started yet')];
   const backlog = await createBacklogReader(database)();
-  return [...switchFindings(backlog), ...jobFindings(backlog), ...(await callbackFindings(database))];
+  return [
+    ...(await responseFindings(database)),
+    ...switchFindings(backlog),
+    ...jobFindings(backlog),
+    ...(await callbackFindings(database)),
+  ];
+}
+
+/** A fifth of the taps, as the alert SwitchIsSilent has it, and more than a phone that was out of range a few times. */
+const LEAST_SHARE_WITHOUT_RESPONSE = 0.2;
+const LEAST_WITHOUT_RESPONSE = 4;
+/** Read by the primary key, whose ids are ordered by time. */
+const MAX_LATEST = 10_000;
+/** Sent within five minutes, and decided without a usable response. */
+const WITHOUT_RESPONSE = `
+select acquirer_id as "acquirerId", r.processor_id as "processorId", count(*)::int as sent,
+  count(*) filter (where t.response_code is null)::int as without
+from (select acquirer_id, route_id, response_code from transactions
+  where id >= first_id(now() - interval '5 minutes') and sent_at is not null and disposition is not null
+  order by id desc limit ${MAX_LATEST}) t
+join routes r using (acquirer_id) where r.id = t.route_id group by 1, 2 order by 1, 2`;
+
+/** A connection that is signed on, and whose echo works, proves nothing about taps. */
+async function responseFindings(database: Database): Promise<Finding[]> {
+  const { rows } = await database.query<{ acquirerId: number; processorId: number; sent: number; without: number }>(
+    WITHOUT_RESPONSE,
+  );
+  const silent = rows.filter(
+    ({ sent, without }) => without >= LEAST_WITHOUT_RESPONSE && without >= sent * LEAST_SHARE_WITHOUT_RESPONSE,
+  );
+  if (silent.length === 0) return [good('responses', 'switches respond to the taps of the last five minutes')];
+  return silent.map(({ acquirerId, processorId, sent, without }) =>
+    fault(
+      'responses',
+      `processor ${processorId} of acquirer ${acquirerId} gave no usable response to ${without} of the last ${sent} taps`,
+      'call the acquirer; deploy/runbooks.md, "Switch silent"',
+    ),
+  );
 }
 
 function switchFindings({ reversalsOwed, needsReview, fewStans }: Backlog): Finding[] {

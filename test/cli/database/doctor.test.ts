@@ -122,6 +122,21 @@ describe('tapwire doctor', () => {
     expect(warnings).toContain('figures: /metrics and the switches');
   });
 
+  test('names a switch that is silent to taps while its connections work', async () => {
+    const gateway = await installation.startGateway();
+    const taps = (count: number, amount: string) =>
+      Promise.all(Array.from({ length: count }, () => installation.phone().tap({ amount, currency: 'ZAR' })));
+    await taps(12, '10.00');
+    await taps(3, '10.69');
+    expect(reported(await look())).toContain('responses: switches respond');
+    await taps(1, '10.69');
+    expect(reported(faultsOf(await look()))).toBe(
+      'responses: processor 1 of acquirer 1 gave no usable response to 4 of the last 16 taps',
+    );
+    await gateway.stop();
+    await installation.database.query('delete from transactions');
+  });
+
   test('names what waits for a person', async () => {
     const { database } = installation;
     expect(reported(await look())).toContain('callbacks: none is disabled');
