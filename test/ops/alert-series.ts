@@ -58,7 +58,7 @@ export class Installation {
     unmatched: 0,
     badMessages: 0,
     badFrames: 0,
-    reconnects: 0,
+    signOns: 0,
     badMacs: 0,
     stanless: 0,
     hsmFailures: 0,

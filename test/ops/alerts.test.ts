@@ -83,6 +83,13 @@ const TROUBLES: Readonly<Record<string, readonly [Trouble, ...alerts: string[]]>
     'SwitchIsSilent',
   ],
   'some outcomes are uncertain': [(installation) => installation.decide('Indeterminate', 5), 'UncertainOutcomes'],
+  'outcomes were uncertain for seven minutes, until six minutes ago': [
+    (installation, minute) => {
+      const isOutage = isLast(minute, 13) && !isLast(minute, 6);
+      Object.assign(installation, { approvedAMinute: isOutage ? 0 : 100 });
+      if (isOutage) installation.decide('Indeterminate', 5);
+    },
+  ],
   'the issuers behind a switch do not respond': [
     (installation, minute) => {
       Object.assign(installation, { approvedAMinute: isLast(minute, 11) ? 0 : 100 });
@@ -133,7 +140,13 @@ const TROUBLES: Readonly<Record<string, readonly [Trouble, ...alerts: string[]]>
     ({ stats }) => Object.assign(stats, { unmatched: stats.unmatched + 2 }),
     'UnmatchedResponses',
   ],
-  'connections flap': [({ stats }) => stats.reconnects++, 'LinesFlap'],
+  'connections flap': [({ stats }) => stats.signOns++, 'LinesFlap'],
+  'a switch was restarted, and its connections signed on again': [
+    (installation, minute) => {
+      Object.assign(installation.stats, { ready: 12 });
+      if (isLast(minute, 5) && !isLast(minute, 4)) installation.stats.signOns += 12;
+    },
+  ],
   'keys are not exchanged': [({ keys }) => keys.failed++, 'KeysAreNotExchanged'],
   'a working key is missing': [({ keys }) => Object.assign(keys, { keyless: { mac: 1 } }), 'WorkingKeyIsMissing'],
   'keys change too often': [({ keys }) => keys.exchanged++, 'KeysChangeTooOften'],

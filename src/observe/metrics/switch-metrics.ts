@@ -75,7 +75,8 @@ const COUNTERS = {
   stanless: 'Messages that were not sent because no STAN was left before the cut-over',
   hsmFailures:
     'Calls for a PIN or a MAC that the HSM did not take, whose key it cannot use, or to which it did not respond in time',
-  reconnects: 'Connections opened to replace a closed one',
+  reconnects: 'Attempts to open a connection again',
+  signOns: 'Connections that were signed on',
 } as const satisfies Partial<Record<keyof SwitchStats, string>>;
 
 /** Counters of the connection pools; their labels are the processor type and ids of configuration. */

@@ -58,6 +58,8 @@ export interface PoolStats {
   readonly badFrames: number;
   /** Connections dialled to replace one that had ended. */
   readonly reconnects: number;
+  /** Connections that were signed on; one that is suspended and signs on again counts once. */
+  readonly signOns: number;
   readonly slotsHeldTooLong: number;
   readonly roundTrips: RoundTripHistogram;
 }
@@ -71,6 +73,7 @@ export class PoolCounters {
   badMessages = 0;
   badFrames = 0;
   reconnects = 0;
+  signOns = 0;
   slotsHeldTooLong = 0;
   readonly roundTrips = new RoundTrips();
 

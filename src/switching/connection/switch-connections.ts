@@ -247,7 +247,11 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
 
   #becomeReady(connection: Connection<Message>): void {
     if (connection.state !== 'connecting') return;
-    this.#upkeep.get(connection)!.readyAtMs ??= this.#parts.deadlines.monotonicMs();
+    const upkeep = this.#upkeep.get(connection)!;
+    if (upkeep.readyAtMs === undefined) {
+      upkeep.readyAtMs = this.#parts.deadlines.monotonicMs();
+      this.#parts.counters.signOns++;
+    }
     this.#move(connection, 'ready');
     this.#updateAfterEnd(connection);
   }
