@@ -87,18 +87,27 @@ function readManifest(text: string): z.infer<typeof manifest> {
 
 function unpack(pack: Uint8Array): Record<string, Uint8Array> {
   let bytes = 0;
+  let entries = 0;
   try {
-    return unzipSync(pack, {
+    const files = unzipSync(pack, {
       filter: ({ originalSize }) => {
         bytes += originalSize;
+        entries++;
         if (bytes > MAX_PACK_BYTES) throw new RangeError('too large');
         return true;
       },
     });
+    // Of two files with one name only the last is checked, and another program may show the first.
+    if (Object.keys(files).length !== entries) throw new RangeError('a name twice');
+    return files;
   } catch (cause) {
-    throw new StartError('BAD_CONFIG', 'The file is not a pack of evidence: expected a ZIP file of at most 256 MiB.', {
-      cause,
-    });
+    throw new StartError(
+      'BAD_CONFIG',
+      'The file is not a pack of evidence: expected a ZIP file of at most 256 MiB with different names.',
+      {
+        cause,
+      },
+    );
   }
 }
 

@@ -127,6 +127,18 @@ test.each([
   expect(checkEvidence(altered(change), keys.publicKey).faults.join()).toMatch(fault);
 });
 
+test.each([
+  'report.html',
+  '__proto__',
+])('a second file of a name, or one that no list shows, is refused: %s', (name) => {
+  const placeholder = 'x'.repeat(name.length);
+  const forged = { [placeholder]: strToU8('all passed'), ...unzipSync(packed) };
+  const pack = Buffer.from(Buffer.from(zipSync(forged)).toString('latin1').replaceAll(placeholder, name), 'latin1');
+  expect(() => {
+    if (checkEvidence(pack, keys.publicKey).faults.length > 0) throw new Error('found');
+  }).toThrow();
+});
+
 test('the key of another person does not verify, and other kinds of keys are refused without their text', () => {
   expect(checkEvidence(packed, ed25519().publicKey).faults).toHaveLength(1);
   const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
