@@ -71,13 +71,18 @@ async function replaceFile(path: string, text: string): Promise<void> {
     } finally {
       await file.close();
     }
-    await rename(draft, path);
-    const folder = await open(dirname(path), 'r');
-    await folder.sync().finally(() => folder.close());
+    await renameForGood(draft, path);
   } catch (error) {
     await rm(draft, { force: true });
     throw error;
   }
+}
+
+/** Renames a file that was flushed, and flushes the folder, so that a power cut does not undo it. */
+export async function renameForGood(from: string, to: string): Promise<void> {
+  await rename(from, to);
+  const folder = await open(dirname(to), 'r');
+  await folder.sync().finally(() => folder.close());
 }
 
 const OTHERS_MAY = 0o077;

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { open, readFile, rename, writeFile } from 'node:fs/promises';
+import { open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { z } from 'zod';
 import { ArchiveError } from '../../basics/errors.ts';
+import { renameForGood } from '../../basics/files/change-file.ts';
 
 /** What a group of rows adds up to, in minor units. */
 const total = z.strictObject({
@@ -50,7 +51,7 @@ export async function writeCsv(csv: Readable, path: string): Promise<string> {
   const { hash, pass } = hashing();
   await pipeline(csv, pass, createGzip(), createWriteStream(incomplete, { mode: 0o600 }));
   await flush(incomplete);
-  await rename(incomplete, path);
+  await renameForGood(incomplete, path);
   return hash.digest('hex');
 }
 
@@ -74,7 +75,7 @@ export async function writeManifest(folder: string, content: Manifest): Promise<
   const path = manifestOf(folder, content.month);
   await writeFile(`${path}.incomplete`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
   await flush(`${path}.incomplete`);
-  await rename(`${path}.incomplete`, path);
+  await renameForGood(`${path}.incomplete`, path);
 }
 
 /** @throws ArchiveError ARCHIVE_DAMAGED */

@@ -37,6 +37,7 @@ describe('tapwire doctor', () => {
     const findings = await look();
     expect(faultsOf(findings)).toEqual([]);
     expect(reported(findings)).toContain('schema up to date');
+    expect(reported(findings)).toMatch(/\d+ partitions of transactions need up to \d+ of the \d+ locks of the server/);
     expect(reported(findings)).toMatch(/clock: \d+ ms from the database's/);
     expect(reported(findings)).toMatch(/processor 1 of acquirer 1: 127\.0\.0\.1:\d+ accepts connections/);
   });
