@@ -3,6 +3,8 @@ import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.security.Key;
+import java.security.Security;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -20,6 +22,9 @@ import org.jpos.iso.packager.GenericPackager;
 import org.jpos.iso.packager.ISO87BPackager;
 import org.jpos.iso.packager.ISO93APackager;
 import org.jpos.iso.packager.PostPackager;
+import org.jpos.security.*;
+import org.jpos.security.jceadapter.JCEHandler;
+import org.jpos.security.jceadapter.JCESecurityModule;
 
 /**
  * jPOS as a peer of the tests. It reads one command per line, its words separated by tabs, and prints one line for each.
@@ -34,6 +39,7 @@ import org.jpos.iso.packager.PostPackager;
  *   ends with 69
  *   received PORT              the MTIs that the switch received
  *   resource NAME              the content of a file in the jar of jPOS, hex
+ *   cryptogram MKD SKD KEY PAN SEQUENCE ATC UN DATA METHOD CODE   the ARQC of a card over DATA, and the ARPC of its issuer
  *   time TYPE HEX              nanoseconds to unpack a message and to pack it: the fastest and the median round of each
  */
 public class Peer {
@@ -87,10 +93,49 @@ public class Peer {
         try (InputStream file = Peer.class.getResourceAsStream("/" + words[1])) {
           return ISOUtil.hexString(file.readAllBytes());
         }
+      case "cryptogram":
+        return cryptogram(words);
       case "received":
         return String.join(" ", RECEIVED.get(words[1]));
       default:
         throw new IllegalArgumentException(words[0]);
+    }
+  }
+
+  private static String cryptogram(String[] words) throws Exception {
+    ClearModule module = new ClearModule(ISOUtil.hex2byte(words[3]));
+    MKDMethod cardKey = MKDMethod.valueOf(words[1]);
+    SKDMethod sessionKey = SKDMethod.valueOf(words[2]);
+    byte[] atc = ISOUtil.hex2byte(words[6]);
+    byte[] number = ISOUtil.hex2byte(words[7]);
+    byte[] arqc = module.arqc(cardKey, sessionKey, words[4], words[5], atc, number, ISOUtil.hex2byte(words[8]));
+    ARPCMethod method = ARPCMethod.valueOf(words[9]);
+    byte[] code = ISOUtil.hex2byte(words[10]);
+    byte[] arpc =
+        module.generateARPCImpl(
+            cardKey, sessionKey, (SecureDESKey) null, words[4], words[5], arqc, atc, number, method, code, null);
+    return ISOUtil.hexString(arqc) + "\t" + ISOUtil.hexString(arpc);
+  }
+
+  /** The security module of jPOS with one issuer key, in the clear. */
+  private static class ClearModule extends JCESecurityModule {
+    private final byte[] key;
+
+    ClearModule(byte[] key) throws Exception {
+      this.key = key;
+      jceHandler = new JCEHandler(Security.getProvider("SunJCE"));
+    }
+
+    byte[] arqc(MKDMethod cardKey, SKDMethod sessionKey, String pan, String psn, byte[] atc, byte[] number, byte[] data)
+        throws SMException {
+      return calculateARQC(cardKey, sessionKey, null, pan, psn, atc, number, data);
+    }
+
+    @Override
+    protected Key decryptFromLMK(SecureDESKey ignored) {
+      byte[] three = Arrays.copyOf(key, 24);
+      System.arraycopy(key, 0, three, 16, 8);
+      return new SecretKeySpec(three, "DESede");
     }
   }
 
