@@ -1,4 +1,4 @@
-import { type CardTag, type ChipData, toHex } from '#processor-kit';
+import { type CardTag, type ChipData, encodeTlv, fromHex, toHex } from '#processor-kit';
 import type { IccElements, Type1Message } from './spec.ts';
 
 type IccName = keyof IccElements;
@@ -26,7 +26,13 @@ export function chipFields(chip: ChipData, form: 'bitmap' | 'xml'): Pick<SwitchD
 }
 
 /** 127.25 of a response, in the form of its request. */
-export function issuerFields(elements: IccElements, request: Type1Message): Pick<SwitchData, 'icc' | 'iccXml'> {
+export function issuerFields(tags: readonly CardTag[], request: Type1Message): Pick<SwitchData, 'icc' | 'iccXml'> {
+  const elements = Object.fromEntries(
+    ISSUER_ELEMENTS.flatMap(([tag, name, isText]) => {
+      const value = tags.find((each) => each.tag === tag)?.value;
+      return value === undefined ? [] : [[name, isText ? new TextDecoder().decode(fromHex(value)) : value]];
+    }),
+  ) as IccElements;
   if (request.switchData?.iccXml !== undefined) return { iccXml: writeXml('IccResponse', elements) };
   return request.switchData?.icc === undefined ? {} : { icc: elements };
 }
@@ -46,6 +52,35 @@ export function cardTagsOf(response: Type1Message): CardTag[] {
     const value = isText ? toHex(new TextEncoder().encode(element)) : element.toUpperCase();
     return HEX.test(value) ? [{ tag, value }] : [];
   });
+}
+
+/** The elements of a request that its cryptogram signs or that describe it, with their tags. */
+const REQUEST_ELEMENTS: readonly (readonly [tag: number, name: IccName])[] = [
+  [0x82, 'applicationInterchangeProfile'],
+  [0x95, 'terminalVerificationResults'],
+  [0x9a, 'transactionDate'],
+  [0x9c, 'transactionType'],
+  [0x5f2a, 'transactionCurrencyCode'],
+  [0x9f02, 'amountAuthorized'],
+  [0x9f03, 'amountOther'],
+  [0x9f10, 'issuerApplicationData'],
+  [0x9f1a, 'terminalCountryCode'],
+  [0x9f26, 'cryptogram'],
+  [0x9f27, 'cryptogramInformationData'],
+  [0x9f34, 'cvmResults'],
+  [0x9f36, 'applicationTransactionCounter'],
+  [0x9f37, 'unpredictableNumber'],
+];
+
+/** 127.25 of a request as a switch passes it to the issuer in DE55; undefined if it has none. */
+export function chipOf(request: Type1Message): Uint8Array | undefined {
+  const icc = iccOf(request);
+  const objects = REQUEST_ELEMENTS.flatMap(([tag, name]) => {
+    const digits = icc[name]?.toUpperCase() ?? '';
+    const hex = digits.length % 2 === 0 ? digits : `0${digits}`;
+    return HEX.test(hex) ? [{ tag, value: fromHex(hex) }] : [];
+  });
+  return objects.length === 0 ? undefined : encodeTlv(objects);
 }
 
 type SwitchData = NonNullable<Type1Message['switchData']>;

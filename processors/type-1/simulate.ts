@@ -1,20 +1,22 @@
 import {
   amountDigits,
   brokenRules,
+  type CardTag,
   networkKindOf,
   otherStan,
   pinRequestCode,
   responseMti,
   type SimulatedRequest,
   type SimulatedResponse,
+  simulatedCardTags,
   singleTapData,
 } from '#processor-kit';
-import { issuerFields } from './chip.ts';
+import { chipOf, issuerFields } from './chip.ts';
 import { schemeOf } from './outcome.ts';
 import { profile } from './profile.ts';
 import { RULES } from './rules.ts';
 import { numberOfPinKey } from './security-control.ts';
-import type { IccElements, Type1Message } from './spec.ts';
+import type { Type1Message } from './spec.ts';
 
 const KIND_BY_MTI: Readonly<Record<string, SimulatedRequest['kind']>> = {
   '0100': 'authorization',
@@ -23,9 +25,6 @@ const KIND_BY_MTI: Readonly<Record<string, SimulatedRequest['kind']>> = {
   '0421': 'reversal',
   '0800': 'network',
 };
-
-/** Issuer authentication data: 8 bytes of cryptogram, then the response code (EMV Book 2, 8.2.1). */
-const AUTHENTICATION_CRYPTOGRAM = '0123456789ABCDEF';
 
 export function readRequest(request: Type1Message): SimulatedRequest {
   const { mti, stan = '', tid = '', transmissionDateTime = '', processingCode = '' } = request;
@@ -39,6 +38,7 @@ export function readRequest(request: Type1Message): SimulatedRequest {
     tid,
     pan: request.pan ?? request.track2?.split(/[D=]/, 1)[0] ?? '',
     pin: request.pinBlock && { block: request.pinBlock, keyNumber: numberOfPinKey(request.securityControl) },
+    chip: () => chipOf(request),
     key: transactionKey(stan, transmissionDateTime, tid),
     originalKey: originalKeyOf(request, tid),
     isRepeat: mti === '0421',
@@ -75,28 +75,20 @@ export function simulate(request: Type1Message, response: SimulatedResponse): Ty
     currency: request.currency,
     networkCode: request.networkCode,
     posDataCode: request.posDataCode,
-    switchData: isNetwork ? undefined : switchDataOf(request, responseCode),
+    switchData: isNetwork ? undefined : switchDataOf(request, simulatedCardTags(response, responseCode)),
   };
 }
 
-function switchDataOf(request: Type1Message, responseCode: string): Type1Message['switchData'] {
+function switchDataOf(request: Type1Message, tags: readonly CardTag[]): Type1Message['switchData'] {
   const { switchKey, icc, iccXml } = request.switchData ?? {};
   if (icc === undefined && iccXml === undefined) return switchKey === undefined ? undefined : { switchKey };
-  return { switchKey, ...issuerFields(issuerElements(responseCode), request) };
+  return { switchKey, ...issuerFields(tags, request) };
 }
 
 /** The code with which the scheme asks for a PIN, and DE48 with its flag if the scheme requires one. */
 function wantPin(scheme: string): [responseCode: string, additionalData?: string] {
   const responseCode = pinRequestCode(profile.codes.pinRequired, scheme);
   return responseCode === '65' ? [responseCode, singleTapData()] : [responseCode];
-}
-
-function issuerElements(responseCode: string): IccElements {
-  const lastBytes = responseCode === '1A' ? '0013' : Buffer.from(responseCode, 'latin1').toString('hex').toUpperCase();
-  return {
-    authorizationResponseCode: responseCode,
-    issuerAuthenticationData: `${AUTHENTICATION_CRYPTOGRAM}${lastBytes}`,
-  };
 }
 
 /** Includes DE7 and the terminal, because a STAN alone repeats within a day. */

@@ -2,14 +2,13 @@ import {
   actionCode1993,
   amountDigits,
   brokenRules,
-  encodeTlv,
-  fromHex,
   networkKindOf,
   otherStan,
   pinRequestCode,
   responseMti,
   type SimulatedRequest,
   type SimulatedResponse,
+  simulatedIccData,
 } from '#processor-kit';
 import { profile } from './profile.ts';
 import { RULES } from './rules.ts';
@@ -26,9 +25,6 @@ const KIND_BY_MTI: Readonly<Record<string, SimulatedRequest['kind']>> = {
   1804: 'network',
 };
 
-/** Issuer authentication data: 8 bytes of cryptogram, then the response code (EMV Book 2, 8.2.1). */
-const AUTHENTICATION_CRYPTOGRAM = '0123456789ABCDEF';
-
 /** The code of 7.5 for the chip, when the issuer asks for a PIN. */
 const PIN_WANTED = '70';
 
@@ -44,6 +40,7 @@ export function readRequest(request: Type1993Message): SimulatedRequest {
     tid,
     pan: request.pan ?? request.track2?.split(/[D=]/, 1)[0] ?? '',
     pin: pinBlock && { block: pinBlock, ...decodePinControl(request.securityControl) },
+    chip: () => request.icc,
     key: transactionKey(stan, localDateTime, acquirerId),
     originalKey: kind === 'reversal' || kind === 'completion' ? originalKeyOf(request) : undefined,
     isRepeat: mti === '1421' || mti === '1221',
@@ -77,17 +74,8 @@ export function simulate(request: Type1993Message, response: SimulatedResponse):
     tid: request.tid,
     mid: request.mid,
     currency: request.currency,
-    icc: request.icc && issuerData(responseCode),
+    icc: request.icc && simulatedIccData(response, responseCode),
   };
-}
-
-/** Tags 91 and 8A: EMV has codes of two characters, as ISO 8583:1987. */
-function issuerData(responseCode: string): Uint8Array {
-  const inAscii = Buffer.from(responseCode, 'latin1').toString('hex');
-  return encodeTlv([
-    { tag: 0x91, value: fromHex(AUTHENTICATION_CRYPTOGRAM + inAscii) },
-    { tag: 0x8a, value: fromHex(inAscii) },
-  ]);
 }
 
 /** A STAN is unique per acquirer, regardless of the terminal. DE12 distinguishes the repeats of a busy day. */

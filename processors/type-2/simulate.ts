@@ -1,14 +1,13 @@
 import {
   amountDigits,
   brokenRules,
-  encodeTlv,
-  fromHex,
   networkKindOf,
   otherStan,
   pinRequestCode,
   responseMti,
   type SimulatedRequest,
   type SimulatedResponse,
+  simulatedIccData,
 } from '#processor-kit';
 import { schemeOf } from './outcome.ts';
 import { profile } from './profile.ts';
@@ -24,9 +23,6 @@ const KIND_BY_MTI: Readonly<Record<string, SimulatedRequest['kind']>> = {
   '0800': 'network',
 };
 
-/** Issuer authentication data: 8 bytes of cryptogram, then the response code (EMV Book 2, 8.2.1). */
-const AUTHENTICATION_CRYPTOGRAM = '0123456789ABCDEF';
-
 export function readRequest(request: Type2Message): SimulatedRequest {
   const { mti, stan = '', tid = '', transmissionDateTime = '', pinBlock } = request;
   const kind = KIND_BY_MTI[mti] ?? 'unsupported';
@@ -39,6 +35,7 @@ export function readRequest(request: Type2Message): SimulatedRequest {
     tid,
     pan: request.pan ?? request.track2?.split(/[D=]/, 1)[0] ?? '',
     pin: pinBlock && { block: pinBlock, ksn: request.pinKsn },
+    chip: () => request.icc,
     key: transactionKey(stan, transmissionDateTime),
     originalKey: kind === 'reversal' || kind === 'completion' ? originalKeyOf(request) : undefined,
     isRepeat: mti === '0401' || mti === '0221',
@@ -70,18 +67,9 @@ export function simulate(request: Type2Message, response: SimulatedResponse): Ty
     mid: request.mid,
     submission: response.asksForPin === true && responseCode === '65' ? { singleTap: { isPinWanted: '1' } } : undefined,
     currency: request.currency,
-    icc: request.icc && issuerData(responseCode),
+    icc: request.icc && simulatedIccData(response, responseCode),
     reconciliation: isMoney ? reconciliationOf(request, responseCode) : undefined,
   };
-}
-
-function issuerData(responseCode: string): Uint8Array {
-  const inAscii = Buffer.from(responseCode, 'latin1').toString('hex');
-  const lastBytes = responseCode === '1A' ? '0013' : inAscii;
-  return encodeTlv([
-    { tag: 0x91, value: fromHex(AUTHENTICATION_CRYPTOGRAM + lastBytes) },
-    { tag: 0x8a, value: fromHex(inAscii) },
-  ]);
 }
 
 function reconciliationOf(request: Type2Message, responseCode: string): Type2Message['reconciliation'] {

@@ -15,6 +15,7 @@ export { compileSpec } from '../../codecs/iso8583/codec.ts';
 export * from '../../codecs/iso8583/fields.ts';
 export { SPACES_LEFT, SPACES_RIGHT, ZEROS_LEFT } from '../../codecs/iso8583/rows.ts';
 export { defineSpec, type MessageOf, type Spec } from '../../codecs/iso8583/spec.ts';
+export { simulatedCardTags, simulatedIccData } from './card-tags.ts';
 export {
   ACTION_CODES_1993,
   actionCode1993,

@@ -230,6 +230,8 @@ export interface SimulatedRequest {
   /** The PAN, so that wrong PINs can be counted; never printed. Empty if the request names none. */
   readonly pan: string;
   readonly pin?: PinData | undefined;
+  /** The chip data of a payment (DE55) as TLV, for an issuer that verifies them; undefined if it has none. */
+  readonly chip?: (() => Uint8Array | undefined) | undefined;
   /** Identifies the transaction: a later reversal names it in `originalKey`. */
   readonly key: string;
   /** Key of the original; for a reversal or a completion. */
@@ -263,6 +265,10 @@ export interface SimulatedResponse {
   readonly settlementDate?: string | undefined;
   /** Respond with another STAN than the request's (DE11), which no request on the connection has. */
   readonly isOtherStan?: boolean | undefined;
+  /** Issuer authentication data (tag 91) for a code of two bytes. Default: data that no issuer has signed. */
+  readonly authenticationData?: ((responseCode: Uint8Array) => Uint8Array) | undefined;
+  /** Scripts for the card, tags 71 and 72. */
+  readonly scripts?: readonly CardTag[] | undefined;
 }
 
 /**

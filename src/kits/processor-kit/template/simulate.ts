@@ -1,8 +1,6 @@
 import {
   amountDigits,
   brokenRules,
-  encodeTlv,
-  fromHex,
   networkKindOf,
   otherStan,
   pinRequestCode,
@@ -10,6 +8,7 @@ import {
   type SimulatedRequest,
   type SimulatedResponse,
   schemeOfPan,
+  simulatedIccData,
   singleTapData,
 } from '#processor-kit';
 import { profile } from './profile.ts';
@@ -35,6 +34,7 @@ export function readRequest(request: AcmeMessage): SimulatedRequest {
     tid,
     pan: request.pan ?? '',
     pin: pinBlock && { block: pinBlock },
+    chip: () => request.icc,
     key: `${stan}-${transmissionDateTime}-${tid}`,
     originalKey: originalElements && `${originalElements.slice(4, 10)}-${originalElements.slice(10, 20)}-${tid}`,
     isRepeat: mti === '0401',
@@ -60,13 +60,7 @@ export function simulate(request: AcmeMessage, response: SimulatedResponse): Acm
     mid: request.mid,
     additionalData: asksForPin && responseCode === '65' ? singleTapData() : undefined,
     currency: request.currency,
-    icc: request.icc && issuerData(responseCode),
+    icc: request.icc && simulatedIccData(response, responseCode),
     networkCode: request.networkCode,
   };
-}
-
-/** Tag 91: eight bytes of cryptogram, then the response code (EMV Book 2, 8.2.1). */
-function issuerData(responseCode: string): Uint8Array {
-  const code = responseCode === '1A' ? '13' : responseCode;
-  return encodeTlv([{ tag: 0x91, value: fromHex(`0123456789ABCDEF${Buffer.from(code, 'latin1').toString('hex')}`) }]);
 }
