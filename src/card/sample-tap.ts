@@ -52,6 +52,8 @@ export type SampleCardName = keyof typeof SAMPLE_CARDS;
 
 export interface SampleTap {
   readonly card?: SampleCardName;
+  /** Of another card of the same scheme. */
+  readonly pan?: string | undefined;
   /** Integer, at most 12 digits. */
   readonly amountMinor: number;
   /** ISO 4217 and ISO 3166 digits, `710`. */
@@ -91,7 +93,7 @@ export function sampleTap(tap: SampleTap): Map<number, Uint8Array> {
     40730: (tap.countryNumeric ?? tap.currencyNumeric).padStart(4, '0'),
     40758: random.slice(0, 4),
     40759: random.slice(4, 12),
-    87: track2(card.pan),
+    87: track2(tap.pan ?? card.pan),
     24372: '01',
     40742: random.slice(12, 28),
     40755: 'E0F8C8',

@@ -7,7 +7,8 @@ import { CardAccount, type TestCard, testCards } from '../tools/simulator/card-a
 import { FAULT_KINDS, type FaultKind, type FaultRates, parseShare } from '../tools/simulator/faults.ts';
 import { readRecording } from '../tools/simulator/scenarios.ts';
 import type { SimulatedProcessor, SimulatorOptions } from '../tools/simulator/start-simulator.ts';
-import { text, texts } from './output.ts';
+import { readChipCards } from './chip-cards.ts';
+import { flag, text, texts } from './output.ts';
 import { readJson, readText } from './read-input.ts';
 import { HSM_FLAGS, HSM_USAGE, readHsmOptions, type SimulatedHsmOptions } from './simulate-hsm.ts';
 
@@ -17,6 +18,8 @@ export const USAGE = `usage: tapwire simulate [TYPE=PORT ...] [hsm=PORT ...] [op
   --ledger PORT          port that serves the ledger at /ledger (a free port)
   --config TYPE=FILE     JSON: differences from the type's example configuration (dialect, MAC and PIN keys, sign-on)
   --cards FILE           JSON: test cards with a balance, a limit or a response code (processors/README.md)
+  --issuer test|FILE     verify the cryptograms of chip cards: those of tapwire tap --card, or cards of a JSON file
+  --explain              log what is expected of which tags of a chip card, and their values
   --from FILE            recorded traffic (tapwire processor record): responses and times as recorded, instead of by amount
   --latency HOW          8ms | uniform:5ms,max=20ms | lognormal:8ms,p99=40ms
   --deadline TIME        the acquirer's deadline, 30s or 1500ms: late responses are sent after it
@@ -39,6 +42,8 @@ const FLAGS = {
   ledger: { ...text, default: '0' },
   config: { ...texts, default: [] as string[] },
   cards: text,
+  issuer: text,
+  explain: flag,
   from: text,
   latency: text,
   deadline: text,
@@ -75,6 +80,7 @@ export function readSimulateOptions(args: string[], types: ReadonlyMap<string, P
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options: FLAGS });
   const { host, latency, seed, 'change-keys': every } = values;
   const deadlineMs = timeOf(values, 'deadline');
+  if (values.explain && values.issuer === undefined) throw new StartError('BAD_CONFIG', '--explain: needs --issuer');
   const configs = readConfigs(values.config, types);
   const recorded = values.from === undefined ? undefined : readText('--from', values.from);
   const hsmWords = positionals.filter((word) => HSM_WORD.test(word));
@@ -98,6 +104,8 @@ export function readSimulateOptions(args: string[], types: ReadonlyMap<string, P
       values,
     ),
     cards: readCards(values.cards),
+    chipCards: values.issuer === undefined ? undefined : readChipCards(values.issuer),
+    isExplaining: values.explain,
     latency,
     faults: faultsOf(values),
     behaviour: parseBehaviour(values.behaviour),

@@ -110,6 +110,8 @@ const EVENTS: Readonly<Record<SimulatorEvent['event'], string>> = {
   lost: 'another program uses the port of the switch',
   keyChanged: 'new key in use',
   keyNotChanged: 'acquirer did not accept a new key',
+  chipRefused: 'chip data refused',
+  chipAccepted: 'chip data accepted',
 };
 
 /**

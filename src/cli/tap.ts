@@ -1,21 +1,35 @@
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Problem } from '#schemas/problem';
 import { CryptoError, StartError } from '../basics/errors.ts';
 import { SAMPLE_CARDS, type SampleCardName } from '../card/sample-tap.ts';
 import { authorizationOf, Phone, type PhoneResponse } from '../tools/phone/phone.ts';
-import { readProfileOrDemo } from '../tools/phone/profile.ts';
+import { profilePath, readProfileOrDemo } from '../tools/phone/profile.ts';
+import { nextCounter, VirtualCard } from '../tools/phone/virtual-card.ts';
+import type { CardProfile } from '../tools/simulator/issuer/chip-card.ts';
+import { TEST_CARDS } from '../tools/simulator/issuer/test-cards.ts';
 import { checkAmount, showAmount } from './amount.ts';
+import { readChipCards } from './chip-cards.ts';
 import { bad, flag, good, poor, text } from './output.ts';
 
-export const USAGE = `usage: tapwire tap --amount 10.00 [--currency ZAR] [--card ${Object.keys(SAMPLE_CARDS).join('|')}]
+const CHIP_CARDS = TEST_CARDS.map(({ name }) => name);
+
+export const USAGE = `usage: tapwire tap --amount 10.00 [--currency ZAR] [--card NAME] [--issuer FILE] [--atc NUMBER]
                    [--pin DIGITS] [--reference TEXT] [--device ID] [--profile FILE] [--json]
 
+  --card       ${Object.keys(SAMPLE_CARDS).join(', ')}: random cryptograms.
+               ${CHIP_CARDS.join(', ')}: real ones, for an issuer with
+               keys (tapwire simulate --issuer test)
+  --issuer     other cards with real cryptograms: the file of tapwire simulate --issuer
+  --atc        the transaction counter of a card with real cryptograms, 1 to 65535; default: it counts up
   --pin        the PIN, if the switch requests one
   --reference  the merchantReference; that of a link pays the link; default: a generated one
   --device     the device installation id of the phone
   --profile    the merchant (tapwire profile); default: that of npm start
 
 Submits a tap with a published test card, as a phone would. Exit code 0: approved; 3: any other outcome; 1: refused.`;
+
+const MAX_ATC = 65_535;
 
 /**
  * `tapwire tap`: submits one tap as a phone would, and its PIN on request. Exit code 0 when approved, 3 for any
@@ -28,6 +42,8 @@ export async function run(args: string[]): Promise<number> {
       amount: text,
       currency: { ...text, default: 'ZAR' },
       card: { ...text, default: 'visa' },
+      issuer: { ...text, default: 'test' },
+      atc: text,
       pin: text,
       reference: text,
       device: text,
@@ -37,16 +53,21 @@ export async function run(args: string[]): Promise<number> {
   });
   const { amount, currency, card } = values;
   if (amount === undefined) throw new StartError('BAD_USAGE', `Missing: --amount.\n\n${USAGE}`);
-  if (!Object.hasOwn(SAMPLE_CARDS, card))
-    throw new StartError('BAD_USAGE', `--card ${card}: expected one of ${Object.keys(SAMPLE_CARDS).join(', ')}`);
+  const chipCards = readChipCards(values.issuer);
+  const names = [...Object.keys(SAMPLE_CARDS), ...chipCards.map(({ name }) => name)];
+  if (!names.includes(card)) throw new StartError('BAD_USAGE', `--card ${card}: expected one of ${names.join(', ')}`);
   checkAmount({ amount, currency });
   const profile = readProfileOrDemo(values.profile);
   const phone = new Phone(profile, values.device);
+  const chipCard = await presentedCard(
+    chipCards.find(({ name }) => name === card),
+    values,
+  );
   const response = await phone
     .tap({
       amount,
       currency,
-      card: card as SampleCardName,
+      ...(chipCard === undefined ? { card: card as SampleCardName } : { chipCard }),
       merchantReference: values.reference,
       pin: values.pin,
     })
@@ -58,8 +79,30 @@ export async function run(args: string[]): Promise<number> {
     values.json ? JSON.stringify(response.body) : describe(response, { isPinGiven: values.pin !== undefined }),
   );
   const outcome = authorizationOf(response)?.type;
+  if (chipCard && outcome && !values.json) console.log(`     ${issuerCheckOf(chipCard, response)}`);
   if (outcome === undefined) return 1;
   return outcome === 'Approved' ? 0 : 3;
+}
+
+/** Undefined for a sample card, whose cryptograms are random. */
+async function presentedCard(
+  card: CardProfile | undefined,
+  { atc, profile }: { readonly atc?: string; readonly profile?: string },
+): Promise<VirtualCard | undefined> {
+  if (card === undefined) {
+    if (atc === undefined) return undefined;
+    throw new StartError('BAD_USAGE', `--atc: only for cards with real cryptograms, such as ${CHIP_CARDS.join(', ')}`);
+  }
+  if (atc !== undefined && !(/^\d{1,5}$/.test(atc) && Number(atc) >= 1 && Number(atc) <= MAX_ATC))
+    throw new StartError('BAD_USAGE', `--atc ${atc}: expected 1 to ${MAX_ATC}`);
+  const counter = atc ?? (await nextCounter(join(dirname(profilePath(profile)), 'card-counters.json'), card.name));
+  return new VirtualCard(card, Number(counter) - 1);
+}
+
+function issuerCheckOf(card: VirtualCard, response: PhoneResponse): string {
+  const isTrusted = card.trusts(authorizationOf(response)?.tags ?? []);
+  if (isTrusted === undefined) return 'the response has no issuer cryptogram (tag 91)';
+  return isTrusted ? good('the issuer cryptogram (tag 91) is right') : bad('the issuer cryptogram (tag 91) is wrong');
 }
 
 function styleOf(outcome: string): (text: string) => string {

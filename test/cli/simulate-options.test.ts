@@ -114,3 +114,37 @@ describe('a fault is named', () => {
     expect(() => read('type-1=0', '--config', `type-2=${file('{}')}`)).toThrow('no switch of type type-2');
   });
 });
+
+describe('chip cards', () => {
+  const card = {
+    name: 'own',
+    pan: '4761739001010010',
+    version: 'visa-18',
+    issuerKey: '0123456789ABCDEFFEDCBA9876543210',
+  };
+
+  test('are those of the command tap, those of a file, or none', () => {
+    expect(read().chipCards).toBeUndefined();
+    expect(read('--issuer', 'test').chipCards?.map(({ name }) => name)).toContain('mastercard-17');
+    const { chipCards, isExplaining } = read('--issuer', file(JSON.stringify([card])), '--explain');
+    expect(chipCards).toEqual([{ ...card, sequence: '01' }]);
+    expect(isExplaining).toBe(true);
+  });
+
+  test.each([
+    [{ ...card, pan: '4761' }, '0.pan: 12 to 19 digits'],
+    [{ ...card, issuerKey: '01' }, '0.issuerKey: 32 hex digits'],
+    [{ ...card, version: 'visa-11' }, '0.version'],
+    [{ ...card, noCvmLimitMinor: -1 }, '0.noCvmLimitMinor'],
+    [{ ...card, scripts: { 72: '9F1' } }, '0.scripts.72'],
+    [{ ...card, balance: '1.00' }, 'balance'],
+  ])('are refused with the place of the fault, and without their values: %o', (wrong, place) => {
+    const path = file(JSON.stringify([wrong]));
+    expect(() => read('--issuer', path)).toThrow(place);
+    expect(() => read('--issuer', path)).not.toThrow(/476173|0123456789ABCDEF/);
+  });
+
+  test('are explained only if they are verified', () => {
+    expect(() => read('--explain')).toThrow('--explain: needs --issuer');
+  });
+});

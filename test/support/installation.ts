@@ -17,6 +17,7 @@ import { Phone } from '../../src/tools/phone/phone.ts';
 import type { Profile } from '../../src/tools/phone/profile.ts';
 import type { Behaviour } from '../../src/tools/simulator/behaviour/faulty-switch.ts';
 import { demoKeysOf } from '../../src/tools/simulator/demo-hsm.ts';
+import type { CardProfile } from '../../src/tools/simulator/issuer/chip-card.ts';
 import type { LedgerEntry } from '../../src/tools/simulator/ledger.ts';
 import { type Simulator, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { documentedFetch } from './documented.ts';
@@ -43,6 +44,8 @@ export interface InstallationOptions {
   /** How the switch behaves, and the seed for it; default: it follows the protocol. */
   readonly behaviour?: Behaviour;
   readonly seed?: number;
+  /** Cards whose issuer verifies their chip data; default: none. */
+  readonly chipCards?: readonly CardProfile[];
   /** The port to which gateways connect, from the port of the switch: for a relay between the two. */
   readonly connectTo?: (switchPort: number) => Promise<number>;
   /** Instead of a new database in the cluster of all tests; it is dropped with the installation, too. */
@@ -136,6 +139,7 @@ export class Installation {
     timeScale = TIME_SCALE,
     behaviour,
     seed,
+    chipCards,
     maxSessions,
     connectTo,
     testDatabase: given,
@@ -156,6 +160,7 @@ export class Installation {
       areOutagesKept: true,
       behaviour,
       seed,
+      chipCards,
       maxSessions,
     });
     const switchPort = simulator.ports[0]!;

@@ -14,6 +14,7 @@ import { chooseCount, openGroup } from '../../start/processes/open-group.ts';
 import { migrate } from '../../store/postgres/migrate.ts';
 import type { Profile } from '../../tools/phone/profile.ts';
 import { type Behaviour, parseBehaviour } from '../../tools/simulator/behaviour/faulty-switch.ts';
+import { TEST_CARDS } from '../../tools/simulator/issuer/test-cards.ts';
 import { type Simulator, startSimulator } from '../../tools/simulator/start-simulator.ts';
 import { untilAskedToStop } from '../command-end.ts';
 import { createPayLink } from '../link.ts';
@@ -193,7 +194,13 @@ async function startSwitches(simulated: SwitchSettings): Promise<{ simulator: Si
     const processor = types.get(type)!;
     return { type, processor, config: { ...demoSwitchConfig(processor, type), profile }, port: 0 };
   });
-  const simulator = await startSimulator({ processors, ledgerPort: 0, cutOverAtMinute: 0, ...simulated });
+  const simulator = await startSimulator({
+    processors,
+    ledgerPort: 0,
+    cutOverAtMinute: 0,
+    chipCards: TEST_CARDS,
+    ...simulated,
+  });
   const switches = processors.map((each, at) => ({ ...each, profile, host: '127.0.0.1', port: simulator.ports[at]! }));
   return { simulator, switches };
 }

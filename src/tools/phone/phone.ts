@@ -10,6 +10,7 @@ import type { TapBinding } from '../../kits/reader-kit/reader-format.ts';
 import { currencyOf, parseAmount } from '../../payments/model/money.ts';
 import type { TapRequest } from '../../payments/ports/switch-ports.ts';
 import type { Profile } from './profile.ts';
+import type { VirtualCard } from './virtual-card.ts';
 import { PinPad, valuesOfPin } from './virtual-reader.ts';
 
 /** A simulated attestation service: its issuer, and its private key as PEM (P-256). */
@@ -48,6 +49,8 @@ export interface PhoneTap {
   readonly amount: string;
   readonly currency: string;
   readonly card?: SampleCardName | undefined;
+  /** A chip card to present instead of the sample card: its cryptogram is a real one. */
+  readonly chipCard?: VirtualCard | undefined;
   readonly merchantReference?: string | undefined;
   /** Changes the card's values before they are sealed, to simulate a faulty card. */
   readonly tamper?: ((values: Map<number, Uint8Array>) => void) | undefined;
@@ -114,14 +117,16 @@ export class Phone {
   }
 
   /** The values that the reader reads from a card. */
-  read({ amount, currency, card, merchantReference = randomUUID(), tamper }: PhoneTap): TapReading {
+  read({ amount, currency, card, chipCard, merchantReference = randomUUID(), tamper }: PhoneTap): TapReading {
     const known = currencyOf(currency);
     const values = sampleTap({
-      card,
+      card: chipCard?.scheme ?? card,
+      pan: chipCard?.pan,
       amountMinor: parseAmount(amount, known),
       currencyNumeric: known.numeric,
       at: new Date(),
     });
+    chipCard?.sign(values);
     tamper?.(values);
     return { merchantReference, values };
   }

@@ -52,11 +52,16 @@ export function writeProfile(path: string, value: Profile): void {
   writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
 }
 
+/** The file that `--profile` names, or that of the demo. */
+export function profilePath(given: string | undefined): string {
+  return given ?? demoProfilePath(process.env.TAPWIRE_DATA ?? '.tapwire');
+}
+
 /**
  * The profile that `--profile` names, or that of the demo; it identifies the merchant and the integrator.
  *
  * @throws StartError BAD_CONFIG
  */
 export function readProfileOrDemo(path: string | undefined): Profile {
-  return readProfile(path ?? demoProfilePath(process.env.TAPWIRE_DATA ?? '.tapwire'));
+  return readProfile(profilePath(path));
 }

@@ -10,6 +10,7 @@ import {
 } from '../../kits/processor-kit/index.ts';
 import type { PinTries } from './card-accounts.ts';
 import type { FaultDraw, FaultKind, Latency, Random } from './faults.ts';
+import type { ChipVerdict } from './issuer/issuer.ts';
 import type { Ledger, NewEntry } from './ledger.ts';
 import { type Replay, type Scenario, scenarioOf } from './scenarios.ts';
 import type { SwitchKeys } from './switch-keys.ts';
@@ -73,6 +74,7 @@ export const SILENT: Reaction = { response: undefined, delayMs: 0, spoil: 'no', 
 
 /** Codes with which an issuer approves the full amount; each of them is booked. */
 export const APPROVALS: readonly string[] = ['00', '08', '11', '16'];
+const PARTIAL = '10';
 
 /** Counters since the start, for the statistics. */
 export interface SwitchCounters {
@@ -114,6 +116,8 @@ export class SimulatedSwitch implements Bank {
       /** Recorded responses, which take precedence over the amount. */
       readonly replay: Replay | undefined;
       readonly keys: Pick<SwitchKeys, 'exchanged' | 'isPinKeyLive'>;
+      /** Verifies the chip data of cards whose keys it knows. Without it, no chip data are read. */
+      readonly judgeChip?: ((request: SimulatedRequest) => ChipVerdict | undefined) | undefined;
       /** Called for requests that were refused for their form or time, with names of fields, never values. */
       readonly onRefused: (responseCode: string, reason: string) => void;
     },
@@ -128,11 +132,11 @@ export class SimulatedSwitch implements Bank {
   /** Returns a promise only when a PIN must be verified. */
   react(message: IsoMessage, session: SimulatedSession): Reaction | Promise<Reaction> {
     this.counters.requests++;
-    const verdict = macVerdictOf(message) ?? 'good';
+    const macVerdict = macVerdictOf(message) ?? 'good';
     const request = this.#processor.readRequest(message);
     // If keys are exchanged, the two sides can have different keys until an exchange completes.
     const canDisagree = request.kind === 'network' && this.#options.keys.exchanged.length > 0;
-    if (verdict !== 'good' && !canDisagree) return this.#refuse('30', `MAC ${verdict}`);
+    if (macVerdict !== 'good' && !canDisagree) return this.#refuse('30', `MAC ${macVerdict}`);
     if (request.kind === 'unsupported') return this.#refuse('12', 'message type not supported');
     if (request.faults.length > 0) return this.#refuse('30', `missing or malformed: ${request.faults.join(', ')}`);
     if (request.network === 'keyChange') return this.#promiseKey(message);
@@ -140,11 +144,22 @@ export class SimulatedSwitch implements Bank {
     if (this.#needsSignOn && !session.isSignedOn) return this.#refuse('91', 'not signed on');
     if (request.kind === 'reversal') return this.#reverse(request);
     if (request.kind === 'completion') return this.#complete(request);
-    if (request.pin !== undefined) {
-      if (!this.#options.keys.isPinKeyLive(request.pin))
-        return this.#refuse('30', 'a PIN under a key that is not live');
-      return this.#checkPin(request, request.pin);
-    }
+    if (request.pin !== undefined && !this.#options.keys.isPinKeyLive(request.pin))
+      return this.#refuse('30', 'a PIN under a key that is not live');
+    const verdict = this.#options.judgeChip?.(request);
+    return verdict === undefined ? this.#decide(request) : this.#decideByChip(request, verdict);
+  }
+
+  #decideByChip(request: SimulatedRequest, verdict: ChipVerdict): Reaction | Promise<Reaction> {
+    if (verdict.responseCode !== undefined) return this.#decline(verdict.responseCode);
+    const decided = verdict.asksForPin ? this.#authorize(request, { kind: 'pin' }) : this.#decide(request);
+    return decided instanceof Promise
+      ? decided.then((reaction) => signed(reaction, verdict))
+      : signed(decided, verdict);
+  }
+
+  #decide(request: SimulatedRequest): Reaction | Promise<Reaction> {
+    if (request.pin !== undefined) return this.#checkPin(request, request.pin);
     const { scenario, delayMs } = this.#planFor(request);
     return later(this.#authorize(request, scenario), delayMs);
   }
@@ -271,7 +286,7 @@ export class SimulatedSwitch implements Bank {
       case 'slow':
         return { ...SILENT, response, delayMs: scenario.afterMs * timeScale };
       case 'partial':
-        return { ...SILENT, response: { ...response, responseCode: '10', amountMinor: approvedMinor } };
+        return { ...SILENT, response: { ...response, responseCode: PARTIAL, amountMinor: approvedMinor } };
       case 'otherAmount':
         return { ...SILENT, response: { ...response, amountMinor: approvedMinor + 1 } };
       case 'otherStan':
@@ -312,6 +327,13 @@ function approvedBy(scenario: Scenario, amountMinor: number): number {
   if (scenario.kind !== 'partial') return amountMinor;
   const { approvedMinor = amountMinor } = scenario;
   return approvedMinor < amountMinor ? approvedMinor : Math.floor(amountMinor / 2);
+}
+
+function signed(reaction: Reaction, { complete }: ChipVerdict): Reaction {
+  const { response } = reaction;
+  if (response === undefined) return reaction;
+  const isApproved = [...APPROVALS, PARTIAL].includes(response.responseCode);
+  return { ...reaction, response: complete(response, isApproved) };
 }
 
 function later(reaction: Reaction, delayMs: number): Reaction {

@@ -10,6 +10,8 @@ import { type Behaviour, FaultySwitch } from './behaviour/faulty-switch.ts';
 import { PinTries, type TestCard } from './card-accounts.ts';
 import { demoHsm } from './demo-hsm.ts';
 import { type FaultRates, faultDraw, parseLatency, type Random, seededRandom } from './faults.ts';
+import type { CardProfile } from './issuer/chip-card.ts';
+import { type ChipVerdict, Issuer } from './issuer/issuer.ts';
 import { Ledger, ledgerServer } from './ledger.ts';
 import { listen, stopListening } from './listening.ts';
 import { type RecordedResponse, Replay } from './scenarios.ts';
@@ -62,6 +64,10 @@ export interface SimulatorOptions {
   readonly behaviour?: Behaviour | undefined;
   /** Cards whose issuer has an account for them. Default: the amount alone selects the response. */
   readonly cards?: readonly TestCard[] | undefined;
+  /** Cards whose issuer verifies their chip data. Default: none, and no chip data are verified. */
+  readonly chipCards?: readonly CardProfile[] | undefined;
+  /** Whether events about chip data have values, and state what was expected; also of right ones. */
+  readonly isExplaining?: boolean | undefined;
   /** In the form that `parseLatency` reads: `8ms`, `lognormal:8ms,p99=40ms`. */
   readonly latency?: string | undefined;
   /** Port of the ledger; 0 selects a free port. Default: the ledger is not served. */
@@ -104,8 +110,17 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   const hsm = options.hsm ?? demoHsm(configs, process.env.TAPWIRE_ENV ?? 'dev');
   const ledger = new Ledger(options.cards);
   const pinTries = new PinTries();
+  const { chipCards, isExplaining = false } = options;
+  const issuer = chipCards && new Issuer(chipCards, isExplaining);
   const switches = options.processors.map((simulated, index) =>
-    switchServer(simulated, configs[index]!, { ...options, hsm, ledger, pinTries, random: seededRandom(seed + index) }),
+    switchServer(simulated, configs[index]!, {
+      ...options,
+      hsm,
+      ledger,
+      pinTries,
+      issuer,
+      random: seededRandom(seed + index),
+    }),
   );
   const books = options.ledgerPort === undefined ? undefined : ledgerServer(ledger, pinTries);
   let stopTimetable = () => {};
@@ -143,11 +158,12 @@ function switchServer(
     readonly hsm: SimulatorHsm;
     readonly ledger: Ledger;
     readonly pinTries: PinTries;
+    readonly issuer: Issuer | undefined;
     readonly random: Random;
   },
 ): SwitchServer {
   const { processor, deadlineMs } = simulated;
-  const { hsm, ledger, pinTries, random, areOutagesKept = false, maxSessions, onEvent = () => {} } = parts;
+  const { hsm, ledger, pinTries, issuer, random, areOutagesKept = false, maxSessions, onEvent = () => {} } = parts;
   const keys = new SwitchKeys(processor, config, hsm);
   const deadlineOfAcquirer =
     deadlineMs ?? (simulated.config ? profileOf(processor, config).deadlineMs : DEMO_DEADLINE_MS);
@@ -162,6 +178,7 @@ function switchServer(
     timeScale: parts.timeScale ?? timeScaleOfEnvironment(),
     verifyPin: testPinVerifier(hsm, config, keys),
     keys,
+    judgeChip: issuer && ((request) => reported(issuer.judge(request), parts, processor)),
     onRefused: (responseCode, reason) => onEvent({ event: 'refused', processor: processor.type, responseCode, reason }),
   });
   const { behaviour = 'correct' } = parts;
@@ -174,6 +191,19 @@ function switchServer(
         });
   const codec = messageCodec(processor, config, undefined, keys);
   return new SwitchServer({ processor, config, codec, bank, keys, areOutagesKept, maxSessions, onEvent });
+}
+
+/** Reports what the issuer refuses, and what it accepts if that is to be explained. */
+function reported(
+  verdict: ChipVerdict | undefined,
+  { onEvent, isExplaining = false }: SimulatorOptions,
+  { type }: Processor,
+): ChipVerdict | undefined {
+  if (verdict === undefined) return undefined;
+  const { responseCode, reason, tags } = verdict;
+  const event = responseCode === undefined ? 'chipAccepted' : 'chipRefused';
+  if (event === 'chipRefused' || isExplaining) onEvent?.({ event, processor: type, responseCode, reason, tags });
+  return verdict;
 }
 
 /** Undefined without a PIN key: no PIN block can be opened then, and every PIN is accepted. */

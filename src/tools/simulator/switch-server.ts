@@ -47,11 +47,22 @@ const MAX_STAN = 999_999;
 
 export interface SimulatorEvent {
   /** `lost`: another program took the port during an outage. */
-  readonly event: 'refused' | 'badInput' | 'outage' | 'recovered' | 'lost' | 'keyChanged' | 'keyNotChanged';
+  readonly event:
+    | 'refused'
+    | 'badInput'
+    | 'outage'
+    | 'recovered'
+    | 'lost'
+    | 'keyChanged'
+    | 'keyNotChanged'
+    | 'chipRefused'
+    | 'chipAccepted';
   readonly processor: string;
   readonly responseCode?: string | undefined;
   /** Names of fields and offsets, never values. */
   readonly reason?: string | undefined;
+  /** Of chip data that are explained: values that identify no card, as hex by tag. */
+  readonly tags?: Readonly<Record<string, string>> | undefined;
 }
 
 /** One simulated switch on the network: its port, its connections, and its outages. */

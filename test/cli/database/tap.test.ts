@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -7,6 +7,7 @@ import { run } from '../../../src/cli/tap.ts';
 import { run as runTrigger } from '../../../src/cli/trigger.ts';
 import { VoidState } from '../../../src/payments/model/transaction.ts';
 import { writeProfile } from '../../../src/tools/phone/profile.ts';
+import { TEST_CARDS } from '../../../src/tools/simulator/issuer/test-cards.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { expectInvariants } from '../../support/invariants.ts';
@@ -17,7 +18,7 @@ import { runHere } from '../../support/run-here.ts';
 let installation: Installation;
 let folder: string;
 beforeAll(async () => {
-  installation = await startInstallation();
+  installation = await startInstallation({ chipCards: TEST_CARDS });
   folder = mkdtempSync(join(tmpdir(), 'tapwire-tap-'));
   writeProfile(join(folder, 'demo.json'), { ...installation.profile(), apiKey: await installation.apiKey() });
 });
@@ -51,6 +52,41 @@ describe('tapwire tap', () => {
     expect(wrong.exitCode).toBe(3);
     expect(wrong.stdout).toMatch(/^Declined .* code 55 {2}The PIN is wrong/);
     expect(await tap('--amount', '10.00', '--pin', RIGHT_PIN)).toMatchObject({ exitCode: 0 });
+  });
+
+  test('a card with real cryptograms counts its taps, and states whether its issuer responded', async () => {
+    for (let tapped = 0; tapped < 2; tapped++) {
+      const ended = await tap('--amount', '10.00', '--card', 'mastercard-17');
+      expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+      expect(ended.stdout).toContain('the issuer cryptogram (tag 91) is right');
+    }
+    const repeated = await tap('--amount', '10.00', '--card', 'mastercard-17', '--atc', '2');
+    expect(repeated.exitCode).toBe(3);
+    expect(repeated.stdout).toMatch(/^Declined .* code 59 .*the issuer cryptogram \(tag 91\) is wrong/s);
+  });
+
+  test('presents a card of a file, which the issuer of the test cards does not know', async () => {
+    const path = join(folder, 'cards.json');
+    const card = {
+      name: 'own',
+      pan: '4111111111111111',
+      version: 'visa-18',
+      issuerKey: '0123456789ABCDEFFEDCBA9876543210',
+    };
+    writeFileSync(path, JSON.stringify([card]));
+    const ended = await tap('--amount', '10.00', '--card', 'own', '--issuer', path);
+    expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(ended.stdout).toContain('the issuer cryptogram (tag 91) is wrong');
+  });
+
+  test.each([
+    [['--card', 'visa', '--atc', '1'], /--atc: only for cards with real cryptograms, such as visa-10/],
+    [['--card', 'visa-10', '--atc', '0'], /--atc 0: expected 1 to 65535/],
+    [['--card', 'visa-11'], /--card visa-11: expected one of visa, mastercard, maestro, amex, visa-10/],
+  ])('refuses %o', async (words, stderr) => {
+    const ended = await tap('--amount', '10.00', ...words);
+    expect(ended.exitCode).not.toBe(0);
+    expect(ended.stderr).toMatch(stderr);
   });
 
   test.each([

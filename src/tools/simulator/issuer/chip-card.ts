@@ -3,6 +3,7 @@ import { fromHex } from '../../../codecs/bytes/hex.ts';
 import { type BlockKey, takeKey } from '../../../codecs/crypto/block-key.ts';
 import { isSameMac } from '../../../codecs/crypto/mac.ts';
 import { tagText } from '../../../codecs/emv/tlv.ts';
+import type { CardTag } from '../../../kits/processor-kit/index.ts';
 import {
   applicationCryptogram,
   type CardKeyMethod,
@@ -93,10 +94,11 @@ const VERSION_NAMES = Object.keys(CRYPTOGRAM_VERSIONS) as [CryptogramVersionName
 /** Hundreds of transactions without the issuer, or none at all. */
 const MAX_OFFLINE = 65_535;
 
+/** A script has at most 128 bytes (EMV Book 3 10.10). */
 const script = z
   .string()
-  .max(1_000)
-  .regex(/^7[12](?:[0-9A-F]{2})+$/, 'a template 71 or 72 in upper-case hex');
+  .max(2 * 128)
+  .regex(/^(?:[0-9A-F]{2})+$/, 'the value of the template in upper-case hex');
 
 /** A test card and what its issuer checks, as a file has them. */
 const cardProfile = z.strictObject({
@@ -114,9 +116,12 @@ const cardProfile = z.strictObject({
   noCvmLimitMinor: z.int().min(0).optional(),
   /** Most transactions that the card may have made since the last one that the issuer has seen, by the ATC. */
   maxOffline: z.int().min(0).max(MAX_OFFLINE).optional(),
-  /** Sent with each approval: templates 71 and 72 with their tag and length, as they are. */
-  scripts: z.array(script).max(4).optional(),
+  /** Sent with each approval as they are, in templates 71 and 72. */
+  scripts: z.strictObject({ 71: script.optional(), 72: script.optional() }).optional(),
 });
+
+/** A file names at most this many cards: they are for tests by hand. */
+export const cardProfiles = z.array(cardProfile).min(1).max(1_000);
 
 export type CardProfile = z.output<typeof cardProfile>;
 
@@ -138,7 +143,7 @@ const MAC_VALUES: ReadonlyMap<number, number> = new Map([
   [0x82, 2],
   [0x9f36, 2],
 ]);
-const CRYPTOGRAM_TAGS: readonly number[] = [...MAC_VALUES.keys()];
+export const MAC_TAGS: readonly number[] = [...MAC_VALUES.keys()];
 const AMOUNT_OTHER = 0x9f03;
 const ISSUER_DATA = 0x9f10;
 const CRYPTOGRAM = 0x9f26;
@@ -156,6 +161,11 @@ export class ChipCard {
   constructor(profile: CardProfile) {
     this.profile = profile;
     this.#version = CRYPTOGRAM_VERSIONS[profile.version];
+  }
+
+  /** What the issuer sends to the card with an approval. */
+  get scripts(): CardTag[] {
+    return Object.entries(this.profile.scripts ?? {}).map(([tag, value]) => ({ tag, value }));
   }
 
   /** 9F10 of a card that asks the issuer. */
@@ -208,7 +218,7 @@ export class ChipCard {
   /** What a cryptogram of this card is, in words: `none` as session key is the key of the card. */
   get description(): string {
     const { cvn, sessionKey, padding, issuerData } = this.#version;
-    const tags = CRYPTOGRAM_TAGS.map(tagText).join(' ');
+    const tags = MAC_TAGS.map(tagText).join(' ');
     const bytes = issuerData === ALL_DATA ? 'all of 9F10' : `${issuerData.map(bytesOf).join(' and ')} of 9F10`;
     return `a MAC of version ${cvn} (session key ${sessionKey}, padding ${padding}, sequence ${this.profile.sequence}) over ${tags} and ${bytes}`;
   }
@@ -247,7 +257,7 @@ function mistakesOf(profile: CardProfile, version: CryptogramVersion, values: Ch
     ...([1, 2] as const).map((padding) => ({ text: `the padding is ${padding}`, version: { ...version, padding } })),
     { text: 'all of 9F10 is in the MAC', version: { ...version, issuerData: ALL_DATA } },
     { text: '9F10 is not in the MAC', version: { ...version, issuerData: [] } },
-    ...CRYPTOGRAM_TAGS.map((tag) => ({
+    ...MAC_TAGS.map((tag) => ({
       text: `${tagText(tag)} was zero when the card computed it`,
       changed: { value: (wanted: number) => (wanted === tag ? zero(tag) : values.value(wanted)) },
     })),
