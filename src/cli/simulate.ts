@@ -164,6 +164,7 @@ function teller(log: Log): (event: SimulatorEvent) => void {
   const budget = new LogBudget(LOG_LINES_PER_SECOND);
   return ({ event, ...details }) =>
     budget.spend(performance.now(), (suppressed) => {
-      log.warn({ event, ...details, ...(suppressed > 0 && { suppressed }) }, EVENTS[event]);
+      const level = event === 'chipAccepted' ? 'info' : 'warn';
+      log[level]({ event, ...details, ...(suppressed > 0 && { suppressed }) }, EVENTS[event]);
     });
 }

@@ -151,7 +151,7 @@ export class SimulatedSwitch implements Bank {
   }
 
   #decideByChip(request: SimulatedRequest, verdict: ChipVerdict): Reaction | Promise<Reaction> {
-    if (verdict.responseCode !== undefined) return this.#decline(verdict.responseCode);
+    if (verdict.responseCode !== undefined) return signed(this.#decline(verdict.responseCode), verdict);
     const decided = verdict.asksForPin ? this.#authorize(request, { kind: 'pin' }) : this.#decide(request);
     return decided instanceof Promise
       ? decided.then((reaction) => signed(reaction, verdict))

@@ -62,7 +62,7 @@ describe('tapwire tap', () => {
     }
     const repeated = await tap('--amount', '10.00', '--card', 'mastercard-17', '--atc', '2');
     expect(repeated.exitCode).toBe(3);
-    expect(repeated.stdout).toMatch(/^Declined .* code 59 .*the issuer cryptogram \(tag 91\) is wrong/s);
+    expect(repeated.stdout).toMatch(/^Declined .* code 59 .*the issuer cryptogram \(tag 91\) is right/s);
   });
 
   test('presents a card of a file, which the issuer of the test cards does not know', async () => {

@@ -166,6 +166,7 @@ test('an approval carries the scripts of the profile, and a decline does not', a
 
 test.each([
   [{ sequence: '01' }, 'the PAN sequence number is 01'],
+  [{ sequence: '42' }, 'the PAN sequence number is 42'],
   [{ version: 'visa-10' as const }, 'the card is of version visa-10'],
 ])('with --explain, the log states the mistake of a card with %o, and no PAN and no key', async (differing, mistake) => {
   await open(type2, TEST_CARDS, true);

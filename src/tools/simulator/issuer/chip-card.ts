@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fromHex } from '../../../codecs/bytes/hex.ts';
+import { fromHex, toHex } from '../../../codecs/bytes/hex.ts';
 import { type BlockKey, takeKey } from '../../../codecs/crypto/block-key.ts';
 import { isSameMac } from '../../../codecs/crypto/mac.ts';
 import { tagText } from '../../../codecs/emv/tlv.ts';
@@ -145,6 +145,7 @@ const MAC_VALUES: ReadonlyMap<number, number> = new Map([
 ]);
 export const MAC_TAGS: readonly number[] = [...MAC_VALUES.keys()];
 const AMOUNT_OTHER = 0x9f03;
+const SEQUENCE = 0x5f34;
 const ISSUER_DATA = 0x9f10;
 const CRYPTOGRAM = 0x9f26;
 const CRYPTOGRAM_BYTES = 8;
@@ -244,8 +245,9 @@ interface Mistake {
 /** Mistakes of kernels, personalizations and message builders. */
 function mistakesOf(profile: CardProfile, version: CryptogramVersion, values: ChipValues): Mistake[] {
   const zero = (tag: number) => new Uint8Array(MAC_VALUES.get(tag)!);
+  const stated = values.value(SEQUENCE);
   return [
-    ...['00', '01'].map((sequence) => ({
+    ...['00', '01', ...(stated?.length === 1 ? [toHex(stated)] : [])].map((sequence) => ({
       text: `the PAN sequence number is ${sequence}`,
       profile: { ...profile, sequence },
     })),

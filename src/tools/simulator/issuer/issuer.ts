@@ -15,7 +15,7 @@ export interface ChipVerdict {
   readonly reason: string;
   /** The values behind the reason as hex, by tag: none that identifies the card. Only if they are to be explained. */
   readonly tags?: Readonly<Record<string, string>> | undefined;
-  /** Adds what the issuer sends to the card. */
+  /** Adds what the issuer sends to the card: a cryptogram only if that of the card is right. */
   readonly complete: (response: SimulatedResponse, isApproved: boolean) => SimulatedResponse;
 }
 
@@ -87,28 +87,28 @@ export class Issuer {
     if (known === undefined) return undefined;
     const { card, history } = known;
     const values = chipOf(request);
-    const fault = this.#faultIn(request, values, card, history);
+    const unsigned = this.#cryptogramFault(values, card);
+    const fault =
+      unsigned ??
+      contradictionIn(request, values) ??
+      numberFault(values, history) ??
+      counterFault(request, values, card.profile, history) ??
+      resultFault(values);
     return {
       responseCode: fault?.responseCode,
       reason: fault?.reason ?? 'the cryptogram and the values that it signs are right',
       tags: this.#isExplaining ? shownTags(values) : undefined,
       asksForPin: fault === undefined && needsPin(request, values, card.profile),
       complete: (response, isApproved) =>
-        fault === undefined ? completed(response, isApproved, card, values) : response,
+        unsigned === undefined ? completed(response, isApproved, card, values) : response,
     };
   }
 
-  #faultIn(request: SimulatedRequest, values: ChipValues, card: ChipCard, history: CardHistory): Fault | undefined {
+  #cryptogramFault(values: ChipValues, card: ChipCard): Fault | undefined {
     const unfit = card.unfitTags(values).map(tagText);
     if (unfit.length > 0) return { responseCode: FORMAT, reason: `missing or of another length: ${unfit.join(' ')}` };
-    if (!isSameMac(card.cryptogram(values), values.value(CRYPTOGRAM)!))
-      return { responseCode: SECURITY, reason: this.#whyWrong(card, values) };
-    return (
-      contradictionIn(request, values) ??
-      numberFault(values, history) ??
-      counterFault(request, values, card.profile, history) ??
-      resultFault(values)
-    );
+    if (isSameMac(card.cryptogram(values), values.value(CRYPTOGRAM)!)) return undefined;
+    return { responseCode: SECURITY, reason: this.#whyWrong(card, values) };
   }
 
   #whyWrong(card: ChipCard, values: ChipValues): string {
