@@ -71,19 +71,23 @@ const coordinate = z.string().describe('Coordinate of the public point, 32 bytes
 /** A key for sealing card data, as in `GET /.well-known/card-data-keys.json` (RFC 7517, RFC 8037). */
 const cardDataPublicKey = z
   .discriminatedUnion('kty', [
-    z.object({
-      kty: z.literal('OKP').describe('Key type (RFC 8037)'),
-      crv: z.literal('X25519').describe('Elliptic curve of the key'),
-      x: coordinate,
-      ...publicKeyMembers,
-    }),
-    z.object({
-      kty: z.literal('EC').describe('Key type (RFC 7518)'),
-      crv: z.literal('P-256').describe('Elliptic curve of the key'),
-      x: coordinate,
-      y: coordinate,
-      ...publicKeyMembers,
-    }),
+    z
+      .object({
+        kty: z.literal('OKP').describe('Key type (RFC 8037)'),
+        crv: z.literal('X25519').describe('Elliptic curve of the key'),
+        x: coordinate,
+        ...publicKeyMembers,
+      })
+      .meta({ id: 'CardDataKeyX25519' }),
+    z
+      .object({
+        kty: z.literal('EC').describe('Key type (RFC 7518)'),
+        crv: z.literal('P-256').describe('Elliptic curve of the key'),
+        x: coordinate,
+        y: coordinate,
+        ...publicKeyMembers,
+      })
+      .meta({ id: 'CardDataKeyP256' }),
   ])
   .meta({ id: 'CardDataKey' });
 

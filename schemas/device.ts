@@ -2,14 +2,13 @@
 import { z } from 'zod';
 import { pageOf } from './admin.ts';
 import { deviceInstallationId } from './card-data.ts';
+import { merchantIdInput } from './link.ts';
 import { plainText } from './plain-text.ts';
 
 /** FCM guarantees no length. Its tokens have 140 to 200 characters, and none over 4 KB is known. */
 const MAX_PUSH_TOKEN_CHARS = 4_096;
 /** Limit of a device's name, from the contract. */
 const MAX_FRIENDLY_NAME_CHARS = 32;
-/** Limit of a merchant id, the same as in the merchant's record. */
-const MAX_MERCHANT_ID_CHARS = 64;
 
 const friendlyName = plainText(MAX_FRIENDLY_NAME_CHARS)
   .describe('Display name of the device, at most 32 characters')
@@ -17,13 +16,15 @@ const friendlyName = plainText(MAX_FRIENDLY_NAME_CHARS)
 const id = z.uuid().describe('Id of the device registration');
 
 /** For a credential with several merchants; any other credential uses its own merchant. */
-const namedMerchant = z
-  .union([plainText(MAX_MERCHANT_ID_CHARS), z.int().nonnegative().transform(String)])
+const namedMerchant = merchantIdInput
   .optional()
   .describe('Id of the merchant; required if the credential covers several merchants')
   .meta({ examples: ['1001'] });
 
-/** The body of a registration. A device that is already registered gets this name and this token. */
+/**
+ * The body of a registration. In Go, a generated `NewDevice` would collide with the function that constructs a `Device`.
+ * A device that is already registered gets this name and this token.
+ */
 export const newDevice = z
   .object({
     deviceInstallationId,
@@ -36,7 +37,7 @@ export const newDevice = z
     friendlyName,
     merchantId: namedMerchant,
   })
-  .meta({ id: 'NewDevice' });
+  .meta({ id: 'DeviceRegistration' });
 
 export type NewDevice = z.output<typeof newDevice>;
 

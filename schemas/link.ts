@@ -19,17 +19,23 @@ const MAX_SESSION_MINUTES = 720;
 
 /**
  * Decimal text in major units, or the same as a JSON number. The money functions check the decimals of the currency.
+ * It has a name, as every alternative of types has: otherwise generators make a class of each property with it.
  */
-const amount = z
+export const decimalAmount = z
   .union([
     z.string().regex(/^\d{1,12}(\.\d{1,4})?$/, 'must be a decimal amount with at most 12 digits and 4 decimals'),
     z.number().positive().max(MAX_AMOUNT),
   ])
-  .transform(String)
-  .meta({ examples: ['100.00'] });
+  .meta({ id: 'DecimalAmount' });
 
-const merchantId = z
+const amount = decimalAmount.transform(String).meta({ examples: ['100.00'] });
+
+/** The id of a merchant in a request. */
+export const merchantIdInput = z
   .union([plainText(MAX_MERCHANT_ID_CHARS), z.int().nonnegative().transform(String)])
+  .meta({ id: 'MerchantId' });
+
+const merchantId = merchantIdInput
   .describe('Merchant id from the merchant portal; an integer or text')
   .meta({ examples: [1001] });
 

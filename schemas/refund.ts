@@ -1,22 +1,18 @@
 import { z } from 'zod';
 import { merchantReference } from './card-data.ts';
+import { decimalAmount } from './link.ts';
 import { DISPOSITIONS } from './transaction.ts';
-
-/**
- * Decimal text in major units, or the same as a JSON number. The currency of the sale determines the allowed
- * decimals.
- */
-const amount = z.union([
-  z.string().regex(/^\d{1,12}(\.\d{1,4})?$/, 'must be a decimal amount with at most 12 digits and 4 decimals'),
-  z.number().positive().max(999_999_999_999),
-]);
 
 /**
  * The body of a refund. `refundReference` is the refund's own merchantReference, unique among all of the merchant's.
  */
 export const refundRequest = z
   .object({
-    amount: amount.describe('Amount to refund in major units, decimal text or a number').meta({ examples: ['25.00'] }),
+    amount: decimalAmount
+      .describe(
+        'Amount to refund in major units, decimal text or a number; the currency of the sale determines the decimals',
+      )
+      .meta({ examples: ['25.00'] }),
     refundReference: merchantReference
       .describe('Reference (merchantReference) of the refund; unique among all references of the merchant')
       .meta({ examples: ['refund-1'] }),

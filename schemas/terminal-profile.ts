@@ -182,7 +182,7 @@ export const newTerminalProfile = z
     message: 'cannot be combined with overrides',
   })
   .meta({
-    id: 'NewTerminalProfile',
+    id: 'TerminalProfileCreation',
     examples: [
       {
         name: 'retail',

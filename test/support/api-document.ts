@@ -23,7 +23,14 @@ export interface Parameter {
   readonly example?: unknown;
 }
 
-type Content = Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>;
+interface Media {
+  readonly schema: Schema;
+  readonly example?: unknown;
+  /** Of a problem: one for each errorCode. */
+  readonly examples?: Readonly<Record<string, { readonly $ref: string }>>;
+}
+
+type Content = Readonly<Record<string, Media>>;
 
 export interface Operation {
   readonly operationId: string;
@@ -31,6 +38,7 @@ export interface Operation {
   readonly description: string;
   readonly tags: readonly string[];
   readonly deprecated?: true;
+  readonly 'x-extension'?: true;
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters: readonly (Parameter | { readonly $ref: string })[];
   readonly requestBody?: { readonly required: boolean; readonly content: Content };
@@ -46,6 +54,7 @@ export interface ApiDocument {
   readonly webhooks: Readonly<Record<string, { readonly post: Operation }>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>;
+    readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
     readonly parameters: Readonly<Record<string, Parameter>>;
     readonly securitySchemes: Readonly<Record<string, { readonly type: string }>>;
   };
@@ -68,6 +77,11 @@ export function operationsOf({ paths }: ApiDocument): NamedOperation[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
   );
+}
+
+/** The value of an example that several responses share. */
+export function exampleValue({ components }: ApiDocument, { $ref }: { readonly $ref: string }): unknown {
+  return components.examples[$ref.split('/').at(-1)!]!.value;
 }
 
 /** The parameters that the operation itself declares. */

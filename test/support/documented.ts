@@ -1,5 +1,6 @@
 import {
   type ApiDocument,
+  exampleValue,
   type NamedOperation,
   operationsOf,
   ownParameters,
@@ -20,6 +21,7 @@ interface Exchange {
 }
 
 interface Reference {
+  readonly document: ApiDocument;
   readonly operations: readonly { readonly operation: NamedOperation; readonly pattern: RegExp }[];
   readonly fitsOpen: SchemaCheck;
   readonly fitsClosed: SchemaCheck;
@@ -63,6 +65,7 @@ function readReference(): Reference {
   const document: ApiDocument = readStoredDocument();
   const patterned = operationsOf(document).map((operation) => ({ operation, pattern: patternOf(operation.path) }));
   return {
+    document,
     // A literal path has priority over one with a parameter in the same position.
     operations: patterned.sort(
       (one, other) => one.operation.path.split('{').length - other.operation.path.split('{').length,
@@ -87,7 +90,11 @@ function operationFor({ operations }: Reference, { method, url }: Exchange): Nam
   return found.find(({ operation }) => operation.method === method)?.operation;
 }
 
-function faultOfResponse({ fitsClosed }: Reference, operation: NamedOperation, exchange: Exchange): string | undefined {
+function faultOfResponse(
+  { document, fitsClosed }: Reference,
+  operation: NamedOperation,
+  exchange: Exchange,
+): string | undefined {
   const { status, response, responseHeaders } = exchange;
   const documented = operation.responses[status];
   if (documented === undefined) return `the status is not listed: ${JSON.stringify(response).slice(0, 300)}`;
@@ -97,6 +104,10 @@ function faultOfResponse({ fitsClosed }: Reference, operation: NamedOperation, e
   if (documented.content === undefined) return response === '' ? undefined : 'there is a body';
   const content = type === undefined ? undefined : documented.content[type];
   if (content === undefined) return `${type} is not listed`;
+  const codeOf = (problem: unknown) => (problem as { errorCode?: number }).errorCode;
+  const problems = Object.values(content.examples ?? {}).map((each) => exampleValue(document, each));
+  if (problems.length > 0 && !problems.some((each) => codeOf(each) === codeOf(response)))
+    return `errorCode ${codeOf(response)} is not listed`;
   return fitsClosed(content.schema, response);
 }
 

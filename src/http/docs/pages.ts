@@ -5,7 +5,6 @@ import { html, type Markup, markdown, slugOf } from './html.ts';
 import {
   type DocumentedOperation,
   type DocumentedResponse,
-  isExtension,
   pathOfOperation,
   pathOfSchema,
   type Reference,
@@ -136,7 +135,7 @@ export function operationPage(reference: Reference, id: string): string | undefi
       </div>
       <aside class="samples" aria-label="Examples">
         ${requestExamples(reference, operation)}
-        ${responseExample(reference, operation)}
+        ${responseExample(operation)}
       </aside>
     </article>`;
   return pageOf(reference, summary, pathOfOperation(id), main);
@@ -173,9 +172,9 @@ function responseOf(reference: Reference, view: SchemaView, status: string, resp
   const { description, headers = {}, content = {} } = response;
   const prefix = `response-${status}`;
   const isProblem = PROBLEM_TYPE in content;
-  const bodies = Object.entries(content).map(([type, { schema }]) =>
+  const bodies = Object.entries(content).map(([type, { schema, examples = {} }]) =>
     isProblem
-      ? problemOf(view, schema, prefix)
+      ? problemOf(reference, view, schema, Object.values(examples), prefix)
       : html`<p class="faint"><code>${type}</code> ${view.typeOf(schema)}</p>${view.body(schema, `${prefix}.body`)}`,
   );
   const given = Object.entries(headers).map(([name, { $ref }]) => {
@@ -191,16 +190,22 @@ function responseOf(reference: Reference, view: SchemaView, status: string, resp
 }
 
 /** An error response: each of its errorCodes in words, then the fields of the body. */
-function problemOf(view: SchemaView, { allOf }: JsonSchema, prefix: string): Markup {
-  type Narrowed = JsonSchema & { properties?: { errorCode?: { enum?: readonly number[] } } };
-  const [problem, narrowed] = allOf as readonly [JsonSchema, Narrowed?];
-  const codes = narrowed?.properties?.errorCode?.enum ?? [];
+function problemOf(
+  reference: Reference,
+  view: SchemaView,
+  problem: JsonSchema,
+  examples: readonly { readonly $ref: string }[],
+  prefix: string,
+): Markup {
+  const bodies = examples.map(({ $ref }) => reference.resolve<{ value: { errorCode: number } }>($ref).value);
+  const codes = bodies.map(({ errorCode }) => errorCode);
   const rows = ENUMS.errorCodes
     .filter(({ code }) => codes.includes(code))
     .map(({ code, name, meaning }) => [link(`/docs/errors#${code}`, String(code)), name, meaning]);
   return html`${table(CODE_HEAD, rows)}
     <p class="faint"><code>${PROBLEM_TYPE}</code> ${view.typeOf(problem)}</p>
-    <details><summary>Fields</summary>${view.body(problem, `${prefix}.body`)}</details>`;
+    <details><summary>Fields</summary>${view.body(problem, `${prefix}.body`)}</details>
+    <details><summary>Example</summary>${jsonExample('Body', `${prefix}.example`, bodies[0])}</details>`;
 }
 
 function requestExamples(reference: Reference, operation: DocumentedOperation): Markup {
@@ -215,11 +220,10 @@ function requestExamples(reference: Reference, operation: DocumentedOperation): 
     ${tryItForm(reference, operation)}`;
 }
 
-function responseExample({ schemas }: Reference, { responses }: DocumentedOperation): Markup | false {
+function responseExample({ responses }: DocumentedOperation): Markup | false {
   const [status, success] = Object.entries(responses)[0]!;
-  const schema = success.content?.['application/json']?.schema ?? {};
-  if (Object.keys(schema).length === 0) return false;
-  return html`<h2>Response</h2>${jsonExample(`Response ${status}`, 'response', exampleOf(schema, schemas))}`;
+  const example = success.content?.['application/json']?.example;
+  return example !== undefined && html`<h2>Response</h2>${jsonExample(`Response ${status}`, 'response', example)}`;
 }
 
 function jsonExample(label: string, id: string, value: unknown): Markup {
@@ -248,7 +252,7 @@ function operationList(operations: readonly DocumentedOperation[]): Markup {
 }
 
 function badges(operation: DocumentedOperation): Markup {
-  return html`${operation.deprecated && html`<span class="badge warn">deprecated</span>`} ${isExtension(operation) && html`<span class="badge">extension</span>`}`;
+  return html`${operation.deprecated && html`<span class="badge warn">deprecated</span>`} ${operation['x-extension'] && html`<span class="badge">extension</span>`}`;
 }
 
 const verbOf = ({ method, isWebhook }: DocumentedOperation) => (isWebhook ? 'HOOK' : method);

@@ -10,7 +10,17 @@ export interface DocumentedParameter {
   readonly example?: unknown;
 }
 
-type Content = Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>;
+type Content = Readonly<
+  Record<
+    string,
+    {
+      readonly schema: JsonSchema;
+      readonly example?: unknown;
+      /** Of an error response: one for each errorCode. */
+      readonly examples?: Readonly<Record<string, { readonly $ref: string }>>;
+    }
+  >
+>;
 
 export interface DocumentedResponse {
   readonly description: string;
@@ -24,6 +34,8 @@ export interface DocumentedOperation {
   readonly description: string;
   readonly tags: readonly string[];
   readonly deprecated?: true;
+  /** The operation is beyond the published interface. */
+  readonly 'x-extension'?: true;
   readonly servers?: readonly { readonly url: string }[];
   /** Any one of these is enough; all schemes of one are required. */
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
@@ -55,8 +67,6 @@ type Written = Omit<DocumentedOperation, 'parameters' | 'method' | 'path' | 'isW
 
 /** Components of the document by kind and name. */
 type Components = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-
-const EXTENSION = 'extension';
 
 /** The API document, arranged for readers. */
 export class Reference {
@@ -93,13 +103,11 @@ export class Reference {
     this.credentials = (document['x-credentials'] ?? {}) as Readonly<Record<string, string>>;
     const operations = this.#read(document);
     this.#operations = new Map(operations.map((operation) => [operation.operationId, operation]));
-    this.chapters = tags
-      .filter(({ name }) => name !== EXTENSION)
-      .map(({ name, description }) => ({
-        name,
-        description,
-        operations: operations.filter(({ tags }) => tags[0] === name),
-      }));
+    this.chapters = tags.map(({ name, description }) => ({
+      name,
+      description,
+      operations: operations.filter(({ tags }) => tags[0] === name),
+    }));
   }
 
   #read({ paths, webhooks }: ApiDocument): DocumentedOperation[] {
@@ -156,11 +164,6 @@ export class Reference {
 /** Names of the schemas that a part of the document refers to. */
 function namesIn(part: unknown): Set<string> {
   return new Set([...JSON.stringify(part).matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name!));
-}
-
-/** Whether an operation is beyond the published interface. */
-export function isExtension({ tags }: DocumentedOperation): boolean {
-  return tags.includes(EXTENSION);
 }
 
 export const pathOfOperation = (id: string) => `/docs/operations/${id}`;

@@ -9,6 +9,8 @@ const COMPONENTS = '"#/components/schemas/';
 /** The schemas of a document. A named schema is written once under `components`, and other places refer to it. */
 export class Components {
   readonly schemas: Record<string, JsonSchema> = {};
+  /** Examples that several responses share. */
+  readonly examples: Record<string, { readonly value: object }> = {};
 
   /**
    * @param io side of a transformation: `input` is what a caller sends, `output` what the gateway returns
@@ -31,6 +33,12 @@ export class Components {
     return root;
   }
 
+  /** Adds an example, and returns the reference to it. */
+  example(name: string, value: object): { readonly $ref: string } {
+    this.examples[name] = { value };
+    return { $ref: `#/components/examples/${name}` };
+  }
+
   #add(name: string, definition: JsonSchema): void {
     const { id: _id, ...schema } = definition;
     const known = this.schemas[name];
@@ -43,10 +51,14 @@ export class Components {
   }
 }
 
+const BESIDE_REF = new Set(['$ref', 'description', 'examples', 'default', 'deprecated']);
 const SPELLED_OUT_BY_FORMAT = new Set(['uuid', 'date', 'date-time']);
 
 /** Removes keywords that the validator needs and a reader does not. */
 function tidy(schema: JsonSchema, io: 'input' | 'output'): void {
+  // A named schema with a description of its own: zod repeats the keywords of the named one beside the reference.
+  if (schema.$ref !== undefined)
+    for (const keyword of Object.keys(schema)) if (!BESIDE_REF.has(keyword)) delete schema[keyword];
   // Clients must accept unknown fields (section 9).
   if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties;
   if (SPELLED_OUT_BY_FORMAT.has(schema.format as string)) delete schema.pattern;
@@ -61,10 +73,13 @@ export type ExampleValues = Readonly<Record<string, unknown>>;
 /** Deeper than any body of the API. Limits a schema that contains itself. */
 const MAX_DEPTH = 12;
 
+export const EXAMPLE_ID = '3f1c9a52-7f0e-4a57-9f57-0d9a2b1c8e11';
+
 const BY_FORMAT: Readonly<Record<string, string>> = {
-  uuid: '3f1c9a52-7f0e-4a57-9f57-0d9a2b1c8e11',
+  uuid: EXAMPLE_ID,
   date: '2026-03-01',
   'date-time': '2026-03-01T10:20:30Z',
+  uri: 'https://tap.example/',
 };
 
 /**
@@ -81,8 +96,8 @@ export function exampleOf(
   if (depth > MAX_DEPTH) return null;
   const { $ref, examples, enum: choices, anyOf, oneOf } = schema as { [keyword: string]: unknown[] | undefined };
   const inner = (each: unknown) => exampleOf(each as JsonSchema, schemas, values, depth + 1);
-  if ($ref !== undefined) return inner(schemas[String($ref).split('/').at(-1)!]!);
   if (examples !== undefined) return examples[0];
+  if ($ref !== undefined) return inner(schemas[String($ref).split('/').at(-1)!]!);
   if ('const' in schema) return schema.const;
   if ('default' in schema) return schema.default;
   if (choices !== undefined) return choices[0];

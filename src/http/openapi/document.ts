@@ -3,7 +3,7 @@ import type { RouteFacts, RouteTable } from '../route-table.ts';
 import { Components, type JsonSchema } from './components.ts';
 import { operationOf } from './operation.ts';
 import { COMMON_PARAMETERS, pathTemplate } from './parameters.ts';
-import { credentialsText, SECURITY_SCHEMES, TAGS } from './security.ts';
+import { credentialsText, EVENTS_TAG, SECURITY_SCHEMES, TAGS } from './security.ts';
 
 interface Listed {
   readonly method: string;
@@ -30,7 +30,7 @@ message to the switch are named DE and a number (ISO 8583), and card data object
 4.4 are sections of the published interface that this API implements.
 
 **Fields.** The gateway ignores unknown fields in a body and refuses unknown query parameters. Clients must ignore unknown
-fields in responses. Operations beyond the published interface have the tag \`extension\`.
+fields in responses. Operations beyond the published interface are marked as *extension* (\`x-extension\`).
 
 **Errors** have the type \`application/problem+json\` (RFC 9457) and an \`errorCode\`; see [all error codes](/docs/errors). A
 resource of another tenant gets the same response as an unknown resource (404). A wrong method gets 405 with \`Allow\`. If a
@@ -139,6 +139,7 @@ export function apiDocument(table: RouteTable, servers: readonly object[], urls?
     webhooks,
     components: {
       schemas: sorted(components.schemas),
+      examples: sorted(components.examples),
       parameters: COMMON_PARAMETERS,
       headers: HEADERS,
       securitySchemes: SECURITY_SCHEMES,
@@ -146,8 +147,8 @@ export function apiDocument(table: RouteTable, servers: readonly object[], urls?
   };
 }
 
-function sorted(schemas: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {
-  return Object.fromEntries(Object.entries(schemas).sort(([one], [other]) => (one < other ? -1 : 1)));
+function sorted<Value>(named: Readonly<Record<string, Value>>): Record<string, Value> {
+  return Object.fromEntries(Object.entries(named).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 const header = (name: string, description: string) => ({
@@ -162,12 +163,14 @@ const header = (name: string, description: string) => ({
 function webhookOperation(components: Components): object {
   return {
     operationId: 'receiveOutcome',
+    // Generators omit it: it is no method of a client, and that of Python would not compile.
+    'x-internal': true,
     summary: 'Receive the outcome of a transaction',
     description:
       'The gateway posts this request to your callback URL after each final outcome, and again after a void or a reversal. ' +
       'Respond with 2xx to confirm the delivery. 410 disables the URL. After any other response the gateway retries for ' +
       'about three days. Verify the signature, and fulfil an order only if `disposition` is Approved.',
-    tags: ['Webhooks'],
+    tags: [EVENTS_TAG],
     security: [],
     parameters: [
       header('webhook-id', 'Id of the event; the same for each attempt'),

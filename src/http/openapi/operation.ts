@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { ENUMS } from '#schemas/enums';
 import { ERROR_CODE_NAMES, type ErrorCode, problem } from '#schemas/problem';
 import { PROBES } from '../guard-requests.ts';
-import { STATUS_TITLES } from '../problem.ts';
+import { problemBody, STATUS_TITLES } from '../problem.ts';
 import { UNLIMITED_ROUTES } from '../rate-limit.ts';
 import { responseSource } from '../response-schema.ts';
 import type { KnownRoute, RouteFacts } from '../route-table.ts';
-import { type Components, exampleOf, type JsonSchema } from './components.ts';
+import { type Components, EXAMPLE_ID, exampleOf } from './components.ts';
 import { parametersOf } from './parameters.ts';
 import { CREDENTIALS, credentialsText, securityOf, tagOf } from './security.ts';
 
@@ -67,7 +68,9 @@ export function operationOf(route: KnownRoute, components: Components, server: s
     operationId: facts.name ?? operationIdOf(facts.summary),
     summary: facts.summary,
     description: descriptionOf(facts),
-    tags: isExtension ? [tagOf(url), EXTENSION] : [tagOf(url)],
+    // One tag: generators make a client of each, and the types of an operation with two collide in Go.
+    tags: [tagOf(url)],
+    ...(isExtension && { 'x-extension': true }),
     ...(facts.deprecated && { deprecated: true }),
     ...(server !== undefined && { servers: [{ url: server }] }),
     security: securityOf(facts),
@@ -131,7 +134,9 @@ function contentOf(
 ): object | undefined {
   if (source instanceof z.ZodNull) return undefined;
   const unknown = mediaType === JSON_TYPE ? {} : { type: 'string' };
-  return { [mediaType]: { schema: source ? components.of(source, 'output') : unknown } };
+  if (source === undefined) return { [mediaType]: { schema: unknown } };
+  const schema = components.of(source, 'output');
+  return { [mediaType]: { schema, example: exampleOf(schema, components.schemas) } };
 }
 
 const headerRef = (name: string) => ({ $ref: `#/components/headers/${name}` });
@@ -157,14 +162,17 @@ const PROBLEM_HEADERS: Readonly<Record<number, readonly string[]>> = {
   503: ['Retry-After'],
 };
 
+/**
+ * An example for each errorCode lists the codes. A schema that is narrower than `Problem` would do so, too, but
+ * generators make a class of each, which does not compile in Java (an enum of numbers).
+ */
 function problemResponse(status: number, codes: readonly ErrorCode[], components: Components): object {
   const names = codes.map((code) => `${code} ${ERROR_CODE_NAMES[code]}`).join(', ');
-  const narrowed: JsonSchema = {
-    allOf: [
-      components.of(problem, 'output'),
-      { properties: { status: { const: status }, errorCode: { enum: codes } } },
-    ],
-  };
+  const examples = codes.map((code) => {
+    const detail = `${ENUMS.errorCodes.find((each) => each.code === code)!.meaning}.`;
+    const value = problemBody({ status, errorCode: code, detail }, '/transactions/mobile', EXAMPLE_ID);
+    return [ERROR_CODE_NAMES[code], components.example(`${ERROR_CODE_NAMES[code]}${status}`, value)] as const;
+  });
   const special = (PROBLEM_HEADERS[status] ?? []).map((name) => [name, headerRef(name.replaceAll('-', ''))] as const);
   return {
     description: `${STATUS_TITLES[status] ?? 'Error'}: ${names}`,
@@ -174,6 +182,11 @@ function problemResponse(status: number, codes: readonly ErrorCode[], components
       'API-Version': headerRef('ApiVersion'),
       ...Object.fromEntries(special),
     },
-    content: { 'application/problem+json': { schema: narrowed } },
+    content: {
+      'application/problem+json': {
+        schema: components.of(problem, 'output'),
+        examples: Object.fromEntries(examples),
+      },
+    },
   };
 }

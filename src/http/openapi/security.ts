@@ -102,10 +102,13 @@ const CHAPTERS = [
   { name: 'Operation', description: 'Monitor an installation, and read this reference.', under: ['/'] },
 ] as const;
 
-/** An operation beyond the published interface has this tag in addition to its chapter. */
-const EXTENSION = { name: 'extension', description: 'Operations beyond the published interface.' };
+/** The requests that the gateway sends. */
+export const EVENTS_TAG = 'Events';
 
-export const TAGS = [...CHAPTERS.map(({ name, description }) => ({ name, description })), EXTENSION];
+export const TAGS = [
+  ...CHAPTERS.map(({ name, description }) => ({ name, description })),
+  { name: EVENTS_TAG, description: 'Receive the requests that the gateway sends to your callback URL.' },
+];
 
 export function tagOf(url: string): string {
   return CHAPTERS.find(({ under }) => under.some((prefix) => url.startsWith(prefix)))!.name;
