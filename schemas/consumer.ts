@@ -16,6 +16,10 @@ export const qrCodeDetails = z
       .string()
       .describe('Amount to pay as decimal text in major units; the amount of the tap (tag 9F02) must be equal')
       .meta({ examples: ['100.00'] }),
+    amountMinor: z
+      .int()
+      .describe('Value of `amount` in minor units, such as cents')
+      .meta({ examples: [10000] }),
     currency: z.string().describe('ISO 4217 currency code; the currency of the tap (tag 5F2A) must be equal'),
     merchantReference: z
       .string()

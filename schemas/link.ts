@@ -219,6 +219,10 @@ export const linkStatus = z
       .string()
       .describe('Amount as decimal text in major units; the approved amount if that is less')
       .meta({ examples: ['100.00'] }),
+    amountMinor: z
+      .int()
+      .describe('Value of `amount` in minor units, such as cents (extension)')
+      .meta({ examples: [10000] }),
     currency: z.string().describe('ISO 4217 alphabetic currency code'),
     type: z.string().max(32).describe('Type of the payment: Tap'),
     responseCode: z
@@ -286,6 +290,11 @@ export const tapOnOwnStatus = z
         'Amount as decimal text in major units; the approved amount if that is less; null if the card data contained none (extension)',
       )
       .meta({ examples: ['100.00'] }),
+    amountMinor: z
+      .int()
+      .nullable()
+      .describe('Value of `amount` in minor units, such as cents; null with it (extension)')
+      .meta({ examples: [10000] }),
     currency: z
       .string()
       .nullable()

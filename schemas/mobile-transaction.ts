@@ -36,6 +36,10 @@ const onlineAuthorization = z
       .int()
       .describe('Amount in minor units, such as cents; the approved amount if that is less')
       .meta({ examples: [10000] }),
+    amountMinor: z
+      .int()
+      .describe('Equal to `amount`; every response and event of this API has it (extension)')
+      .meta({ examples: [10000] }),
     currency: z
       .string()
       .describe('ISO 4217 alphabetic currency code')

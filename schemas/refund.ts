@@ -29,7 +29,14 @@ export const refundResponse = z
     originalTransactionId: z.uuid().describe('Transaction id of the sale'),
     type: z.enum(DISPOSITIONS).describe('Disposition of the refund'),
     authorizationCode: z.string().describe('Authorisation code of the issuer; empty without an approval'),
-    amount: z.int().describe('Refunded amount in minor units, such as cents'),
+    amount: z
+      .string()
+      .describe('Refunded amount as decimal text in major units')
+      .meta({ examples: ['25.00'] }),
+    amountMinor: z
+      .int()
+      .describe('Refunded amount in minor units, such as cents')
+      .meta({ examples: [2500] }),
     currency: z.string().describe('ISO 4217 alphabetic currency code'),
     merchantReference: z.string().describe('Value of refundReference in the request'),
     cardScheme: z
@@ -64,7 +71,14 @@ export const voidResponse = z
   .object({
     serviceReference: z.uuid().describe('Transaction id of the void'),
     originalTransactionId: z.uuid().describe('Transaction id of the sale'),
-    amount: z.int().describe('Amount of the sale in minor units, such as cents'),
+    amount: z
+      .string()
+      .describe('Amount of the sale as decimal text in major units')
+      .meta({ examples: ['100.00'] }),
+    amountMinor: z
+      .int()
+      .describe('Amount of the sale in minor units, such as cents')
+      .meta({ examples: [10000] }),
     currency: z.string().describe('ISO 4217 alphabetic currency code'),
   })
   .meta({ id: 'VoidResponse' });

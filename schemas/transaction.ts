@@ -3,6 +3,15 @@ import { merchantReference } from './card-data.ts';
 import { day } from './moment.ts';
 import { plainText } from './plain-text.ts';
 
+export const DISPOSITIONS = [
+  'Approved',
+  'Declined',
+  'DeclinedOffline',
+  'UnableToGoOnline',
+  'Indeterminate',
+  'Voided',
+] as const;
+
 /** One data object of the chip. */
 export const tagValue = z
   .object({
@@ -58,8 +67,8 @@ const receiptData = z
     association: z.string().describe('Application label of the card, or the card scheme if the card has none'),
     isoResponseCode: z
       .string()
-      .describe('Response code of the switch (ISO 8583 DE39) without a leading zero; empty without a response')
-      .meta({ examples: ['0'] }),
+      .describe('Response code of the switch (ISO 8583 DE39), two characters; empty without a response')
+      .meta({ examples: ['00'] }),
     cryptogram: z.string().describe('Application cryptogram of the card (tag 9F26) in hexadecimal'),
     cryptogramType: z.string().describe('Type of the cryptogram: ARQC, TC or AAC; empty if unknown'),
     tvr: z.string().describe('Terminal verification results (tag 95) in hexadecimal'),
@@ -116,21 +125,39 @@ export const transaction = z
       .int()
       .describe('Status id, see `statuses` of `GET /enums`')
       .meta({ examples: [8] }),
+    status: z
+      .string()
+      .describe('Name of the status, see `statuses` of `GET /enums` (extension)')
+      .meta({ examples: ['RespondedToPhone'] }),
     transactionDispositionId: z
       .int()
       .nullable()
       .describe('Disposition id, see `dispositions` of `GET /enums`; null before an outcome')
       .meta({ examples: [0] }),
+    disposition: z
+      .enum(DISPOSITIONS)
+      .nullable()
+      .describe('Name of the disposition; null before an outcome (extension)')
+      .meta({ examples: ['Approved'] }),
     amount: z
       .string()
-      .describe('Amount as decimal text in major units; the approved amount if that is less')
+      .nullable()
+      .describe(
+        'Amount as decimal text in major units; the approved amount if that is less; null if the card data of a refused tap had none',
+      )
       .meta({ examples: ['100.00'] }),
+    amountMinor: z
+      .int()
+      .nullable()
+      .describe('Value of `amount` in minor units, such as cents; null with it (extension)')
+      .meta({ examples: [10000] }),
     currency: z
       .string()
-      .describe('ISO 4217 alphabetic currency code')
+      .nullable()
+      .describe('ISO 4217 alphabetic currency code; null if the card data of a refused tap had none')
       .meta({ examples: ['ZAR'] }),
     responseCode: z
-      .number()
+      .int()
       .nullable()
       .describe(
         'Response code of the switch (ISO 8583 DE39) as a number; null without a response and if the code contains letters',
@@ -140,6 +167,10 @@ export const transaction = z
       .int()
       .describe('Transaction type id, see `transactionTypes` of `GET /enums`')
       .meta({ examples: [1] }),
+    type: z
+      .string()
+      .describe('Name of the transaction type (extension)')
+      .meta({ examples: ['Tap'] }),
     originalTransactionId: z
       .string()
       .nullable()
@@ -169,15 +200,6 @@ export const transaction = z
 
 export type TransactionView = z.infer<typeof transaction>;
 export type ReceiptData = z.infer<typeof receiptData>;
-
-export const DISPOSITIONS = [
-  'Approved',
-  'Declined',
-  'DeclinedOffline',
-  'UnableToGoOnline',
-  'Indeterminate',
-  'Voided',
-] as const;
 
 /** A page is read in one statement; 500 rows are about 1 MB of JSON. */
 const MAX_LIMIT = 500;

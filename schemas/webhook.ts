@@ -51,7 +51,14 @@ export const webhook = z
       .optional()
       .describe('Reference of the payment processor; absent if the processor gave none'),
     authorisationCode: z.string().describe('Authorisation code of the issuer; empty without an approval'),
-    amount: z.number().describe('Amount in major units, as a number'),
+    amount: z
+      .number()
+      .describe('Amount in major units, as a number')
+      .meta({ examples: [100] }),
+    amountMinor: z
+      .int()
+      .describe('Amount in minor units, such as cents (extension)')
+      .meta({ examples: [10000] }),
     currency: z
       .string()
       .describe('ISO 4217 alphabetic currency code')

@@ -101,8 +101,8 @@ export class Authenticator {
 
   /**
    * Returns the integrator of its own key. A merchant's key or token alone cannot act for the integrator's other
-   * merchants. With `needsBearer`, a token signed by the integrator itself is also required. An optional token must
-   * be signed by it, too.
+   * merchants. With `needsBearer`, a token is also required: one that the integrator itself signed, or the login of its
+   * portal user who administers it or has the scope. An optional token must be one of these, too.
    *
    * @throws AuthError for a credential that is missing, refused, or of another tenant
    */
@@ -116,10 +116,9 @@ export class Authenticator {
     if (integratorId === undefined || merchantId !== undefined) throw new AuthError('FORBIDDEN', 'owner');
     if (needsBearer || headers.authorization !== undefined) {
       const bearer = await this.#bearer(headers.authorization);
-      if (bearer.kind !== 'merchant') throw new AuthError('FORBIDDEN', 'use');
-      const { keyOwner } = bearer.principal;
-      const isSame = keyOwner.acquirerId === acquirerId && keyOwner.integratorId === integratorId;
-      if (!isSame || keyOwner.merchantId !== undefined) throw new AuthError('FORBIDDEN', 'owner');
+      const signer = signerOf(bearer, scope);
+      const isSame = signer.acquirerId === acquirerId && signer.integratorId === integratorId;
+      if (!isSame || signer.merchantId !== undefined) throw new AuthError('FORBIDDEN', 'owner');
     }
     return this.#unblocked({ acquirerId, integratorId });
   }
@@ -259,6 +258,13 @@ export class Authenticator {
 /** A request with a key or token is one of a program, whichever other headers it has. */
 function isOfConsole({ authorization, 'x-api-key': key, [CSRF_HEADER]: token }: CredentialHeaders): boolean {
   return token !== undefined && key === undefined && authorization === undefined;
+}
+
+/** Who vouches for a request beside a key: the key has the scope, so it is enough that the person administers the owner. */
+function signerOf(bearer: Bearer, scope: Scope): Tenant {
+  if (bearer.kind === 'device') throw new AuthError('FORBIDDEN', 'use');
+  if (bearer.kind === 'merchant') return bearer.principal.keyOwner;
+  return bearer.user.role === 'admin' ? bearer.user.owner : ownerOfUser(bearer.user, scope);
 }
 
 function ownerOfUser(user: PortalUser, scope: Scope | undefined): Tenant {

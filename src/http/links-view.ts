@@ -13,10 +13,12 @@ import { TRANSACTION_TYPE_NAMES, type Transaction, TransactionType, toldMinor } 
 import type { MerchantRecord } from '../payments/ports/directory-ports.ts';
 import { linkExpired } from '../payments/taps/link-of-tap.ts';
 import { errorTextOf } from './respond-to-phone.ts';
+import { amountOf } from './transaction-view.ts';
 
 /** Builds 2.3. `tap` is the last transaction on the link. */
 export function linkStatusOf(link: Link, tap: Transaction | undefined): LinkStatus {
   const { paymentReference, createdAtMs, updatedAtMs, expiresAtMs } = link;
+  const amountMinor = (tap && toldMinor(tap)) ?? link.amountMinor;
   const isDecided = tap !== undefined && tap.disposition !== null;
   return {
     qrCodeState: linkStateName(link.state),
@@ -25,7 +27,8 @@ export function linkStatusOf(link: Link, tap: Transaction | undefined): LinkStat
     userId: tap?.userId ?? '',
     status: tap ? statusName(tap.status) : null,
     disposition: dispositionOf(tap),
-    amount: formatAmount((tap && toldMinor(tap)) ?? link.amountMinor, currencyOf(link.currency)),
+    amount: formatAmount(amountMinor, currencyOf(link.currency)),
+    amountMinor,
     currency: link.currency,
     type: TRANSACTION_TYPE_NAMES[link.type],
     responseCode: tap?.responseCode?.replace(/^0(?=.)/, '') ?? null,
@@ -64,13 +67,6 @@ export function tapOnOwnStatusOf(tap: Transaction, merchantReference: string): T
   return { id: tap.id, merchantReference, disposition: dispositionOf(tap), errorCode, message, ...amountOf(tap) };
 }
 
-/** Null for a transaction whose amount could not be read. */
-function amountOf(tap: Transaction): Pick<TapOnOwnStatus, 'amount' | 'currency'> {
-  const amountMinor = toldMinor(tap);
-  if (amountMinor === null || tap.currency === null) return { amount: null, currency: null };
-  return { amount: formatAmount(amountMinor, currencyOf(tap.currency)), currency: tap.currency };
-}
-
 /** The status documents have five dispositions: a decline by the card is Declined (contract, "Values"). */
 function dispositionOf(tap: Transaction | undefined): LinkStatus['disposition'] {
   if (!tap || tap.disposition === null) return null;
@@ -89,6 +85,7 @@ export function qrCodeDetailsOf(
   return {
     merchantName: merchant?.name ?? '',
     amount: formatAmount(link.amountMinor, currency),
+    amountMinor: link.amountMinor,
     currency: link.currency,
     merchantReference,
     type: link.type === TransactionType.TT3 ? 'TT3' : 'Tap',

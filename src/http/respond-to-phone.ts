@@ -54,6 +54,7 @@ export function switchResponseOf(transaction: Transaction) {
  */
 function onlineAuthorizationOf(transaction: Transaction, vault: CardVault, pinToken?: string): OnlineAuthorization {
   const label = textOfTag(transaction, APPLICATION_LABEL);
+  const amountMinor = toldMinor(transaction) ?? 0;
   return {
     ...switchResponseOf(transaction),
     serviceReference: transaction.id,
@@ -63,7 +64,8 @@ function onlineAuthorizationOf(transaction: Transaction, vault: CardVault, pinTo
     pinToken,
     cardReaderId: transaction.readerId ?? '',
     cardReaderTransactionId: transaction.readerTransactionId ?? '',
-    amount: toldMinor(transaction) ?? 0,
+    amount: amountMinor,
+    amountMinor,
     association: label || (transaction.scheme ?? undefined),
     expiryDate: expiryOf(transaction, vault) ?? undefined,
   };

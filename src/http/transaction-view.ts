@@ -1,8 +1,9 @@
 import type { ReceiptData, TransactionView } from '#schemas/transaction';
 import { formatMoment, localDateTime } from '../kits/processor-kit/field-values.ts';
-import { Disposition } from '../payments/model/disposition.ts';
+import { Disposition, dispositionName } from '../payments/model/disposition.ts';
 import { currencyOf, formatAmount } from '../payments/model/money.ts';
 import type { ShownTransaction } from '../payments/model/shown-transaction.ts';
+import { statusName } from '../payments/model/status.ts';
 import {
   type AttemptDetail,
   TRANSACTION_TYPE_NAMES,
@@ -20,7 +21,7 @@ export function transactionView(
   vault: CardVault,
 ): TransactionView {
   const { responseCode, createdAtMs, updatedAtMs, disposition } = transaction;
-  const amount = amountText(transaction) ?? '';
+  const { amount, amountMinor } = amountOf(transaction);
   return {
     id: transaction.id,
     passthroughUserId: transaction.userId === null ? transaction.userClaim : null,
@@ -30,11 +31,15 @@ export function transactionView(
     longitude: transaction.longitude ?? '',
     deviceinstallationId: transaction.deviceInstallationId,
     transactionstatusId: transaction.status,
+    status: statusName(transaction.status),
     transactionDispositionId: disposition,
+    disposition: disposition === null ? null : dispositionName(disposition),
     amount,
-    currency: transaction.currency ?? '',
+    amountMinor,
+    currency: transaction.currency,
     responseCode: responseCode !== null && /^\d+$/.test(responseCode) ? Number(responseCode) : null,
     transactionTypeId: transaction.type,
+    type: TRANSACTION_TYPE_NAMES[transaction.type],
     originalTransactionId: transaction.originalId,
     acquirerId: transaction.acquirerId,
     userId: transaction.userId ?? '',
@@ -43,7 +48,7 @@ export function transactionView(
     authorisationCode: disposition === null ? null : (transaction.authorizationCode ?? ''),
     createdAt: formatMoment(createdAtMs),
     updatedAt: formatMoment(updatedAtMs),
-    receiptData: disposition === null ? {} : receiptOf(transaction, amount, merchant, vault),
+    receiptData: disposition === null ? {} : receiptOf(transaction, amount ?? '', merchant, vault),
   };
 }
 
@@ -82,7 +87,7 @@ function receiptOf(
     applicationLabel: label,
     applicationPreferredName: latinText(chip.value(0x9f12)) || null,
     association: label || (transaction.scheme ?? ''),
-    isoResponseCode: (transaction.responseCode ?? '').replace(/^0(?=.)/, ''),
+    isoResponseCode: transaction.responseCode ?? '',
     cryptogram: tag(0x9f26),
     cryptogramType: CRYPTOGRAM_TYPES[Number.parseInt(tag(0x9f27).slice(0, 1), 16) >> 2] ?? '',
     tvr: tag(0x95),
@@ -100,11 +105,12 @@ function approvalText({ disposition }: ShownTransaction): string {
   return disposition === Disposition.Voided ? 'Reversed' : 'Declined';
 }
 
-/** The amount to show, as decimal text. */
-function amountText(transaction: ShownTransaction): string | undefined {
+/** The amount to show, in both forms; null for a transaction whose amount could not be read. */
+export function amountOf(transaction: Parameters<typeof toldMinor>[0] & Pick<Transaction, 'currency'>) {
   const { currency } = transaction;
-  const minor = toldMinor(transaction);
-  return minor === null || currency === null ? undefined : formatAmount(minor, currencyOf(currency));
+  const amountMinor = toldMinor(transaction);
+  if (amountMinor === null || currency === null) return { amount: null, amountMinor: null, currency: null };
+  return { amount: formatAmount(amountMinor, currencyOf(currency)), amountMinor, currency };
 }
 
 /** If the reader sent no date (9A): server date in the merchant's time zone. */

@@ -34,6 +34,7 @@ export function webhookBody(
     ...(errorCode !== undefined && { errorCode }),
     authorisationCode,
     amount: Number(formatAmount(amountMinor, currencyOf(currency))),
+    amountMinor,
     currency,
     serviceReference: transaction.id,
     deviceInstallationId: transaction.deviceInstallationId,

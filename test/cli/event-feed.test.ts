@@ -54,6 +54,7 @@ test('events that were created together are reported in the order of their statu
       disposition: 'Approved',
       authorisationCode: '',
       amount: 10,
+      amountMinor: 1_000,
       currency: 'ZAR',
       serviceReference,
       deviceInstallationId: 'till',

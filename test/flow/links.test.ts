@@ -68,6 +68,7 @@ describe('a link', () => {
       status: null,
       disposition: null,
       amount: '10.00',
+      amountMinor: 1_000,
       currency: 'ZAR',
       type: 'Tap',
       responseCode: null,

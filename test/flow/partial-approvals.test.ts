@@ -43,7 +43,7 @@ test('the void of a sale that was approved in part names the requested amount, o
   );
   await untilResponded(scene.installation.database, sale);
   const request = await scene.scripted.next('0200');
-  expect((await voidSale(scene.installation, sale)).body).toMatchObject({ amount: 4_000 });
+  expect((await voidSale(scene.installation, sale)).body).toMatchObject({ amountMinor: 4_000 });
   const { message } = await scene.scripted.next('0420');
   expect(message).toMatchObject({
     amount: request.message.amount,

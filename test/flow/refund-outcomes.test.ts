@@ -93,7 +93,7 @@ describe('of a sale that was approved in part', () => {
     const over = await refundSale(installation, sale, refundOf('101.00'));
     expect(over).toMatchObject({ status: 409, body: { errorCode: 213 } });
     const all = await refundSale(installation, sale, refundOf('100.00'));
-    expect(all).toMatchObject({ status: 200, body: { type: 'Approved', amount: 10_000 } });
+    expect(all).toMatchObject({ status: 200, body: { type: 'Approved', amountMinor: 10_000 } });
     expect(await refundSale(installation, sale, refundOf('1.00'))).toMatchObject({
       status: 409,
       body: { errorCode: 213 },
@@ -104,7 +104,7 @@ describe('of a sale that was approved in part', () => {
 
   test('a void reverses that part', async () => {
     const sale = await sellApproved(installation, '200.85');
-    expect((await voidSale(installation, sale)).body).toMatchObject({ amount: 10_042 });
+    expect((await voidSale(installation, sale)).body).toMatchObject({ amountMinor: 10_042 });
     await eventually(async () =>
       expect(await storedSale(installation.database, sale)).toMatchObject({ disposition: Disposition.Voided }),
     );

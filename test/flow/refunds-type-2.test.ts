@@ -23,7 +23,7 @@ async function bookedFor(id: string) {
 test('a switch of type 2 books a refund, with its own STAN', async () => {
   const sale = await sellApproved(installation, '100.00');
   const { status, body } = await refundSale(installation, sale, { amount: '40.00', refundReference: randomUUID() });
-  expect({ status, body }).toMatchObject({ status: 200, body: { type: 'Approved', amount: 4_000 } });
+  expect({ status, body }).toMatchObject({ status: 200, body: { type: 'Approved', amountMinor: 4_000 } });
   const { serviceReference } = body as RefundResponse;
   expect(await bookedFor(serviceReference)).toMatchObject({ kind: 'refund', state: 'approved', approvedMinor: 4_000 });
   expect(await storedSale(installation.database, sale)).toMatchObject({ refundedMinor: 4_000 });

@@ -67,7 +67,8 @@ describe('a refund', () => {
     expect(response).toMatchObject({
       originalTransactionId: sale,
       type: 'Approved',
-      amount: 4_000,
+      amount: '40.00',
+      amountMinor: 4_000,
       currency: 'ZAR',
       merchantReference: refundReference,
       cardScheme: 'Visa',

@@ -67,6 +67,7 @@ test.each(
       status: 'RespondedToPhone',
       disposition: 'Approved',
       amount: 100,
+      amountMinor: 10_000,
       currency: 'ZAR',
       type: 'TT3',
       responseCode: '0',

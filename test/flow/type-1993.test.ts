@@ -114,7 +114,7 @@ describe('at a switch of ISO 8583:1993 where a 1200 posts a sale', () => {
   test('a refund names its sale in DE56 and is booked', async () => {
     const sale = await sellApproved(installation, '100.00');
     const { status, body } = await refundSale(installation, sale, { amount: '40.00', refundReference: randomUUID() });
-    expect({ status, body }).toMatchObject({ status: 200, body: { type: 'Approved', amount: 4_000 } });
+    expect({ status, body }).toMatchObject({ status: 200, body: { type: 'Approved', amountMinor: 4_000 } });
     expect(await bookedFor((body as RefundResponse).serviceReference)).toMatchObject({
       kind: 'refund',
       state: 'approved',

@@ -46,7 +46,8 @@ describe('a void', () => {
     expect(response).toEqual({
       serviceReference: expect.any(String),
       originalTransactionId: sale,
-      amount: 10_000,
+      amount: '100.00',
+      amountMinor: 10_000,
       currency: 'ZAR',
     });
     expect(headers.get('location')).toBe(`/transactions/${response.serviceReference}`);

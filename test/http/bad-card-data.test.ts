@@ -96,6 +96,9 @@ describe('card data that does not open is refused in the same way for every caus
     const phone = installation.phone();
     const tap = await breakIt(phone, await seal(phone));
     await expectRefused(() => phone.submit(tap), { errorCode: 202, ...UNREADABLE });
+    const key = { 'x-api-key': await installation.apiKey() };
+    const { body } = await request(installation.url, '/transactions?limit=1', { headers: key });
+    expect(body).toMatchObject([{ status: 'BadRequestReceived', amount: null, amountMinor: null, currency: null }]);
   });
 });
 

@@ -126,6 +126,14 @@ describe('a created link', () => {
     expect((await send('/consumer/applink', linkBody('coffee', { collectionDay: 99, more: {} }))).status).toBe(200);
   });
 
+  test.each(
+    CREATING.slice(0, 5),
+  )('is refused at %s with a callbackUrl, which the operator configures', async (path) => {
+    expect(await pointersOf(path, { ...linkBody(), callbackUrl: 'https://shop.example/hook' })).toEqual([
+      '/callbackUrl',
+    ]);
+  });
+
   test('twice with one Idempotency-Key is one, with the same response', async () => {
     const body = linkBody();
     const headers = { 'x-api-key': key, 'idempotency-key': randomUUID() };

@@ -14,6 +14,7 @@ const EVENT: Webhook = {
   disposition: 'Approved',
   authorisationCode: '123456',
   amount: 10.51,
+  amountMinor: 1_051,
   currency: 'ZAR',
   serviceReference: '6f1c0a52-7f0e-4a57-9f57-0d9a2b1c8e11',
   deviceInstallationId: 'device-1',

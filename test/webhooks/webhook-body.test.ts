@@ -48,6 +48,7 @@ test('an approval has every member of 2.6 except an errorCode', () => {
     paymentProviderReference: '606010000017',
     authorisationCode: '123456',
     amount: 10,
+    amountMinor: 1_000,
     currency: 'ZAR',
     serviceReference: sampleTransaction().id,
     deviceInstallationId: 'device-1',

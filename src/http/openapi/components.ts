@@ -52,6 +52,7 @@ export class Components {
 }
 
 const BESIDE_REF = new Set(['$ref', 'description', 'examples', 'default', 'deprecated']);
+const INT32_MAX = 2 ** 31 - 1;
 const SPELLED_OUT_BY_FORMAT = new Set(['uuid', 'date', 'date-time']);
 
 /** Removes keywords that the validator needs and a reader does not. */
@@ -62,6 +63,9 @@ function tidy(schema: JsonSchema, io: 'input' | 'output'): void {
   // Clients must accept unknown fields (section 9).
   if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties;
   if (SPELLED_OUT_BY_FORMAT.has(schema.format as string)) delete schema.pattern;
+  // Without a format, generators take types of 32 bits (Go, Java), in which amounts overflow or lose their cents.
+  if (schema.type === 'number') schema.format = 'double';
+  if (schema.type === 'integer') schema.format = Number(schema.maximum) <= INT32_MAX ? 'int32' : 'int64';
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   if ((schema.propertyNames as JsonSchema | undefined)?.type === 'string') delete schema.propertyNames;

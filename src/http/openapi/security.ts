@@ -47,8 +47,10 @@ export const SECURITY_SCHEMES = {
 /** Security requirements (OpenAPI 3.1, 4.8.30): one of them must hold. The scopes are listed with the key. */
 export function securityOf({ takes, scope, takesBoth }: RouteFacts): Record<string, string[]>[] {
   const schemes = [...new Set(takes.map((credential) => CREDENTIALS[credential].scheme))];
-  const asked = schemes.map((scheme) => [scheme, scheme === 'apiKey' && scope ? [scope] : []] as const);
-  return takesBoth ? [Object.fromEntries(asked)] : asked.map((entry) => Object.fromEntries([entry]));
+  const apiKey = scope ? [scope] : [];
+  const tokens = schemes.filter((scheme) => scheme !== 'apiKey').map((scheme) => ({ [scheme]: [] }));
+  if (takesBoth) return tokens.map((token) => ({ apiKey, ...token }));
+  return schemes.includes('apiKey') ? [{ apiKey }, ...tokens] : tokens;
 }
 
 /** "API key of acquirer, integrator or merchant (`transactions:read`), or merchant JWT" */

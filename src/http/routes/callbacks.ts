@@ -38,7 +38,12 @@ function refuseUrl(fault: string | undefined): void {
 /** Key and token together (4.9, 4.10), both of the same integrator. */
 const BOTH = { scope: 'webhooks:manage', needsBearer: true } as const;
 /** Every route here requires a key and a token of the integrator. */
-const OWN = { takes: ['integratorKey', 'merchantToken'], scope: BOTH.scope, takesBoth: true, under: 'app' } as const;
+const OWN = {
+  takes: ['integratorKey', 'merchantToken', 'loginToken'],
+  scope: BOTH.scope,
+  takesBoth: true,
+  under: 'app',
+} as const;
 /** Integrators register callbacks for taps of the SDK. The operator sets those for links and intents. */
 const TAPS = 'taps';
 
@@ -59,7 +64,7 @@ export function registerCallbackRoutes(
       facts: {
         summary: 'Register the callback URL',
         description:
-          'Registers the URL that receives the outcome of each SDK transaction as a webhook, and replaces a registered URL. The operator configures the URL for links and intents. Enables deliveries again if the receiver stopped them with 410.',
+          'Registers the URL that receives the outcome of each SDK transaction as a webhook, and replaces a registered URL. The operator configures the URL for links and intents. Enables deliveries again if the receiver stopped them with 410. A login token must be that of a user of the integrator itself, with the role `admin` or the right `webhooks:manage`.',
         section: '4.9',
         ...OWN,
       },

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest, preValidationAsyncHookHandler } from 'fastify';
 import type { z } from 'zod';
 import type { linkRequest, tt3LinkRequest } from '#schemas/link';
 import { OPERATIONS } from '#schemas/operations';
@@ -39,6 +39,7 @@ export function registerLinkRoutes(
   { authenticator, idempotent }: RouteGuards,
   services: LinkServices,
 ): void {
+  const creating = { ...idempotent, preValidation: refuseCallbackUrl };
   // Runs before the body is read: only the headers of an unknown caller are read.
   const identify = async (request: FastifyRequest) => {
     request.owner = await authenticator.creator(request.headers, 'payments:create');
@@ -67,7 +68,7 @@ export function registerLinkRoutes(
       },
     },
     onRequest: identify,
-    ...idempotent,
+    ...creating,
     handler: (request, reply) => create(request, reply, request.body),
   });
 
@@ -75,7 +76,7 @@ export function registerLinkRoutes(
     ...routeOf(OPERATIONS.createApplink, 200),
     config: { facts: { ...CREATION, summary: 'Create an applink', section: '4.12', description: CREATE } },
     onRequest: identify,
-    ...idempotent,
+    ...creating,
     handler: (request, reply) => create(request, reply, request.body),
   });
 
@@ -92,10 +93,22 @@ export function registerLinkRoutes(
       },
     },
     onRequest: identify,
-    ...idempotent,
+    ...creating,
     handler: (request, reply) => create(request, reply, request.body),
   });
 }
+
+/**
+ * The URL that learns of links and intents is configured by the operator (4.10). Other unknown fields are ignored, but a
+ * creator who sends this one would wait for webhooks in vain.
+ */
+const refuseCallbackUrl: preValidationAsyncHookHandler = async ({ body }) => {
+  if (typeof body === 'object' && body !== null && 'callbackUrl' in body)
+    throw invalidValue(
+      'callbackUrl',
+      'is not accepted here: the operator configures the callback URL of links and intents',
+    );
+};
 
 type LinkBody = z.output<typeof linkRequest> | z.output<typeof tt3LinkRequest>;
 type Tt3Fields = Omit<z.output<typeof tt3LinkRequest>, keyof z.output<typeof linkRequest>>;
@@ -132,6 +145,7 @@ export function registerIntentRoutes(
   services: LinkServices,
   links: Pick<LinkStore, 'onlyMerchant'>,
 ): void {
+  const creating = { ...idempotent, preValidation: refuseCallbackUrl };
   const identify = async (request: FastifyRequest) => {
     request.owner = await authenticator.creator(request.headers, 'payments:create');
   };
@@ -149,7 +163,7 @@ export function registerIntentRoutes(
       },
     },
     onRequest: identify,
-    ...idempotent,
+    ...creating,
     handler: async (request, reply) =>
       intentResponseOf(await createLink(services, request.owner!, intentOf(request, request.body)), reply),
   });
@@ -167,7 +181,7 @@ export function registerIntentRoutes(
       },
     },
     onRequest: identify,
-    ...idempotent,
+    ...creating,
     handler: async (request, reply) =>
       intentResponseOf(await createLink(services, request.owner!, intentOf(request, withMandate(request.body))), reply),
   });
@@ -232,6 +246,7 @@ function registerSessionRoutes(
       request.session = await appTokens.openSession(bearerToken(request.headers.authorization));
     },
     ...idempotent,
+    preValidation: refuseCallbackUrl,
     handler: async (request, reply) => {
       const { acquirerId, merchantId } = request.session!;
       const wanted = intentOf(request, { ...request.body, merchantId });

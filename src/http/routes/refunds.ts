@@ -9,6 +9,7 @@ import type { UseCases } from '../../payments/use-cases.ts';
 import type { RouteGuards } from '../idempotency.ts';
 import { recordWhenFlushed, switchResponseOf } from '../respond-to-phone.ts';
 import type { Server } from '../server.ts';
+import { amountOf } from '../transaction-view.ts';
 import { routeOf, withZod } from '../with-zod.ts';
 
 const RIGHT =
@@ -81,13 +82,8 @@ export function registerRefundRoutes(
   });
 }
 
-function voidResponseOf({ id, originalId, amountMinor, currency }: Transaction): VoidResponse {
-  return {
-    serviceReference: id,
-    originalTransactionId: originalId!,
-    amount: amountMinor ?? 0,
-    currency: currency ?? '',
-  };
+function voidResponseOf(started: Transaction): VoidResponse {
+  return { serviceReference: started.id, originalTransactionId: started.originalId!, ...returnedAmount(started) };
 }
 
 /** Built only from the committed row, so that a repeated request gets the same response. */
@@ -97,6 +93,13 @@ function refundResponseOf(transaction: Transaction): RefundResponse {
     serviceReference: transaction.id,
     originalTransactionId: transaction.originalId!,
     type: dispositionName(transaction.disposition as DispositionId),
-    amount: transaction.approvedMinor ?? transaction.amountMinor ?? 0,
+    ...returnedAmount(transaction),
   };
+}
+
+/** A refund or void has the currency of its sale. */
+function returnedAmount(transaction: Transaction): Pick<VoidResponse, 'amount' | 'amountMinor' | 'currency'> {
+  const { amount, amountMinor, currency } = amountOf(transaction);
+  if (amount === null) throw new Error('a refund or void has no amount');
+  return { amount, amountMinor, currency };
 }

@@ -164,6 +164,16 @@ export function readTap({ general, payment }: { general: TlvValues; payment: Tlv
   }
 }
 
+/** Amount and currency of an opened tap that is refused; null if they cannot be read. */
+export function readableAmount({ general, payment }: OpenedTap): Pick<TapFacts, 'amountMinor' | 'currency'> {
+  try {
+    const { amountMinor, currency } = readAmount(joinTlv(payment, general));
+    return { amountMinor, currency: currency.code };
+  } catch {
+    return { amountMinor: null, currency: null };
+  }
+}
+
 /** What no other tap may have again: the same chip data are a copy of this tap. */
 export function usesOfTap(vault: CardVault, { card, chip }: ReadTap): readonly SingleUse[] {
   const [date, counter, cryptogram] = [TRANSACTION_DATE, TRANSACTION_COUNTER, CRYPTOGRAM].map((tag) => chip.value(tag));

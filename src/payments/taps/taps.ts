@@ -42,6 +42,7 @@ import {
 import {
   openTap,
   type ReadTap,
+  readableAmount,
   readTap,
   reportCopy,
   TRANSACTION_DATE,
@@ -189,23 +190,21 @@ export class Taps {
   }
 
   async #plan(principal: Principal, draft: Draft, request: TapRequest): Promise<Plan> {
-    let opened: OpenedTap;
+    let opened: OpenedTap | undefined;
     let fault: NoConfiguration | undefined;
     let tap: ReadTap;
     try {
-      ({ opened, fault } = applyProfile(
-        this.#deps.directory,
-        principal,
-        await openTap(this.#deps, principal, request),
-      ));
+      opened = await openTap(this.#deps, principal, request);
+      ({ opened, fault } = applyProfile(this.#deps.directory, principal, opened));
       tap = readTap(opened);
       if (isTapTooOld(tap.chip.hex(TRANSACTION_DATE), this.#deps.clock.nowMs()))
         throw new TapRefused('/generalCardData', 'DATE_TOO_OLD', 'request');
       checkLinkedAmount(draft.link, tap);
       if (tap.pin && !saysOnlinePin(tap.chip)) throw new TapRefused('/paymentCardData', 'PIN_UNEXPECTED', 'card');
     } catch (error) {
-      if (error instanceof NoConfiguration) return this.#misconfigured(principal, draft, error);
-      return this.#refused(principal, draft, error);
+      const known = opened ? withAmount(draft, readableAmount(opened)) : draft;
+      if (error instanceof NoConfiguration) return this.#misconfigured(principal, known, error);
+      return this.#refused(principal, known, error);
     }
     const read: Draft = {
       ...draft,
@@ -213,14 +212,14 @@ export class Taps {
     };
     if (fault) return this.#misconfigured(principal, read, fault);
     const unsupported = findUnsupported(tap, draft.transaction.type);
-    if (unsupported) return this.#refused(principal, draft, unsupported);
+    if (unsupported) return this.#refused(principal, withAmount(draft, tap.facts), unsupported);
     if (tap.decision === 'declinedOffline') return this.#declinedOffline(read);
     await holdIfLost(this.#deps, () => possiblyLost(read, tap));
     const plan = tap.pin
       ? await this.#planWithPin(read, tap, opened)
       : await this.#attempts.plan(NEW, read, tap, opened);
     if (plan instanceof NoConfiguration) return this.#misconfigured(principal, read, plan);
-    if (plan instanceof TapRefused) return this.#refused(principal, draft, plan);
+    if (plan instanceof TapRefused) return this.#refused(principal, withAmount(draft, tap.facts), plan);
     return {
       ...plan,
       attempt: { ...plan.attempt, uses: [...usesOfTap(this.#deps.vault, tap), ...(plan.attempt.uses ?? [])] },
@@ -310,6 +309,11 @@ function possiblyLost({ transaction, merchant, link }: Draft, { chip }: ReadTap)
     firstAttemptAtMs: transaction.attempt > 1 ? transaction.createdAtMs : undefined,
   } as const;
   return { held: { acquirerId, merchantId, reference, kind: 'tap', amountMinor, currency }, request } as const;
+}
+
+/** The record of a refused tap has the amount that was read, and no card data. */
+function withAmount(draft: Draft, { amountMinor, currency }: Pick<Transaction, 'amountMinor' | 'currency'>): Draft {
+  return { ...draft, transaction: { ...draft.transaction, amountMinor, currency } };
 }
 
 /**

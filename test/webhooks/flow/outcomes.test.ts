@@ -43,6 +43,7 @@ test('an approval is reported once, signed, with everything of 2.6', async () =>
     authorisationCode: authorizationCode,
     paymentProviderReference,
     amount: 10,
+    amountMinor: 1_000,
     currency: 'ZAR',
     serviceReference,
     deviceInstallationId: phone.deviceInstallationId,

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Role } from '../../../src/auth/portal/portal-user.ts';
+import type { Tenant } from '../../../src/payments/ports/store-ports.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
+import { PASSWORD, savePortalUser } from '../../support/portal-users.ts';
 import { outcomeOf } from '../../support/responses.ts';
 import { Backend, untilReported } from '../backend.ts';
 import { type Receiver, startReceiver } from '../receiver.ts';
@@ -68,6 +71,35 @@ describe('the callback of an integrator', () => {
   test.each(CALLBACK_ROUTES)('%s %s refuses a key and a token of two integrators', async (method, path, body) => {
     const headers = { ...(await key()), ...(await bearer('flowers')) };
     expect(await backend.ask(method, path, body, headers)).toMatchObject({ status: 403, body: { errorCode: 101 } });
+  });
+
+  test('is available to a portal user who administers the integrator, with its key', async () => {
+    const loginOf = async (owner: Tenant, role: Role, permissions: string[] = []) => {
+      const { username } = await savePortalUser(installation.database, owner, role, permissions);
+      const { body } = await backend.ask('POST', '/login', { username, password: PASSWORD }, {});
+      return { ...(await key()), authorization: `Bearer ${(body as { token: string }).token}` };
+    };
+    const own = { acquirerId: 1, integratorId: 10 };
+    for (const headers of [await loginOf(own, 'admin'), await loginOf(own, 'viewer', ['webhooks:manage'])]) {
+      const registration = { callbackUrl: receiver.url };
+      expect(await backend.ask('POST', '/integrator/callbackUrl', registration, headers)).toMatchObject({
+        status: 200,
+      });
+      expect(await backend.ask('GET', '/integrator/callbackUrl', undefined, headers)).toMatchObject({
+        status: 200,
+        body: registration,
+      });
+    }
+    const others = [
+      loginOf(own, 'operator'),
+      loginOf({ acquirerId: 1, integratorId: 11 }, 'admin'),
+      loginOf({ ...own, merchantId: '1001' }, 'admin'),
+      loginOf({ acquirerId: 1 }, 'admin'),
+    ];
+    for (const headers of await Promise.all(others)) {
+      for (const [method, path, body] of CALLBACK_ROUTES)
+        expect(await backend.ask(method, path, body, headers)).toMatchObject({ status: 403 });
+    }
   });
 
   test.each([
