@@ -53,12 +53,13 @@ export const deviceInstallationId = plainText(MAX_DEVICE_INSTALLATION_ID_CHARS).
 /** Validates type and length only. The opener checks the content, and reports all failures in the same way. */
 export const generalCardData = z.string().min(1).max(MAX_GENERAL_CARD_DATA_CHARS).meta({
   contentEncoding: 'base64',
-  description: 'General card data from the reader: Base64 of BER-TLV without secrets; format in `schemas/README.md`',
+  description:
+    'General card data from the reader: Base64 of BER-TLV without secrets; format in [Submit a tap](/docs/guides/submit-a-tap)',
 });
 export const paymentCardData = z.string().min(1).max(MAX_PAYMENT_CARD_DATA_CHARS).meta({
   contentEncoding: 'base64',
   description:
-    'Encrypted card data from the reader: Base64 of a compact JWE over BER-TLV; format in `schemas/README.md`',
+    'Encrypted card data from the reader: Base64 of a compact JWE over BER-TLV; format in [Submit a tap](/docs/guides/submit-a-tap)',
 });
 
 const publicKeyMembers = {

@@ -66,7 +66,10 @@ describe('the reference', () => {
     '/docs',
     '/docs/errors',
     '/docs/operations/createApplink',
-    '/docs/schemas/NewTerminalProfile',
+    '/docs/schemas/TerminalProfileCreation',
+    '/docs/guides/accept-payments',
+    '/docs/guides/submit-a-tap',
+    '/docs/guides/glossary',
   ])('%s is accessible, folded and unfolded, and no wider than the screen', async (path) => {
     const page = await open(path);
     const name = path.replaceAll('/', '-');

@@ -76,6 +76,21 @@ describe('the API reference', () => {
     expect(dead).toEqual([]);
   });
 
+  test('has the guides and a glossary, whose parts can be found, and lists deprecated operations last', async () => {
+    const guide = String((await get('/docs/guides/accept-payments')).body);
+    expect(guide).toContain('<h2 id="7-refund-or-void">7. Refund or void</h2>');
+    expect(guide).toContain('<a href="/docs/errors#error-codes">error codes</a>');
+    expect(guide).toMatch(/<pre><code>refund\(\) \{\n {2}curl -fsS -i -H &quot;x-api-key/);
+    expect(String((await get('/docs/guides/submit-a-tap')).body)).toMatch(/<ol>\s*<li><p><strong>Start a gateway/);
+    expect(String((await get('/docs/guides/glossary')).body)).toContain('<td>reversal</td>');
+    expect((await get('/docs/guides/nothing')).status).toBe(404);
+    const index = (await get('/docs/search.json')).body as readonly (readonly string[])[];
+    expect(index).toContainEqual(expect.arrayContaining(['guide', '8. Handle errors']));
+    const [, listed = ''] = String((await get('/docs')).body).split('<h2 id="operations">');
+    const at = (id: string) => listed.indexOf(`/docs/operations/${id}`);
+    expect(at('createDeepLink')).toBeGreaterThan(at('acknowledgeLink'));
+  });
+
   test('shows every code of each error response', async () => {
     const operation = operationsOf(openApi as unknown as ApiDocument).find(
       ({ path }) => path === '/transactions/mobile',
@@ -215,8 +230,8 @@ describe('the credentials of a demo', () => {
   });
 });
 
-test('a kernel team taps with the commands of schemas/README.md', async () => {
-  const text = await readFile(new URL('../../schemas/README.md', import.meta.url), 'utf8');
+test('a kernel team taps with the commands of schemas/READERS.md', async () => {
+  const text = await readFile(new URL('../../schemas/READERS.md', import.meta.url), 'utf8');
   const script = /<<'END'\n([\s\S]+?)\n *END\n/.exec(text)![1]!;
   const cwd = fileURLToPath(new URL('../../', import.meta.url));
   const args = ['--input-type=module-typescript', '--eval', script];

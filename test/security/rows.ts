@@ -197,6 +197,7 @@ export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   'GET /docs',
   'GET /docs/errors',
   'GET /docs/operations/:key',
+  'GET /docs/guides/:key',
   'GET /docs/schemas/:key',
   'GET /pay/:reference',
   ...CONSOLE_PAGES.map((url) => `GET ${url}`),

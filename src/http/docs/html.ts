@@ -19,56 +19,111 @@ function markupOf(part: Part): string {
   return part.map(markupOf).join('');
 }
 
-/** Address that a piece of code refers to, if any. */
-type LinkOf = (code: string) => string | undefined;
+/** Addresses that pieces of code and links refer to. */
+interface Addresses {
+  /** Of a piece of code, if it refers to anything. */
+  readonly ofCode?: ((code: string) => string | undefined) | undefined;
+  /** Of the target of a link; without one, the link is its text. By default, the target is the address. */
+  readonly ofLink?: ((target: string) => string | undefined) | undefined;
+}
 
 /** Code, strong text, emphasis and links. */
 const SPAN = /`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|\[([^\]]+)\]\(([^)\s]+)\)/;
-/** Lines of the document that are markup themselves; the page shows their content always. */
-const FOLD = /^<\/?details>$/;
+/** Lines that are markup or comments themselves; the page shows the content of folded parts always. */
+const FOLD = /^(<\/?details>|<!--.*-->)$/;
 const FOLD_TITLE = /^<summary>(.*)<\/summary>$/;
+const FENCE = /^```(\w*)$/;
+const HEADING = /^(#{2,4}) (.+)$/;
+const ITEM = /^(\d+\.|-) +/;
+/** Where a paragraph ends, besides an empty line. */
+const OTHER_BLOCK = /^(```|#{2,4} |\||<|- |1\. |$)/;
 
 /**
- * Renders the Markdown that the texts of the API document use: paragraphs, tables, code, strong text, emphasis and
- * links.
+ * Renders the Markdown that the API document and the guides use: headings, paragraphs, lists, tables, blocks of code, and
+ * code, strong text, emphasis and links in a line.
  */
-export function markdown(text: string, linkOf: LinkOf = () => undefined): Markup {
-  const blocks = text
-    .split(/\n{2,}/)
-    .flatMap((block) => block.split(/\n(?=<)|(?<=>)\n/))
-    .map((block) => block.trim());
-  return html`${blocks.filter((block) => block && !FOLD.test(block)).map((block) => blockOf(block, linkOf))}`;
+export function markdown(text: string, addresses: Addresses = {}): Markup {
+  const lines = text.split('\n');
+  const blocks: Markup[] = [];
+  /** Takes lines as long as they belong to the block. */
+  const take = (belongs: (line: string) => boolean) => {
+    const end = lines.findIndex((line) => !belongs(line));
+    return lines.splice(0, end === -1 ? lines.length : end);
+  };
+  while (lines.length > 0) {
+    const line = lines[0]!;
+    const item = ITEM.exec(line);
+    if (line.trim() === '' || FOLD.test(line.trim())) lines.shift();
+    else if (FENCE.test(line)) blocks.push(codeOf(lines, take));
+    else if (HEADING.test(line) || FOLD_TITLE.test(line)) blocks.push(headingOf(lines.shift()!));
+    else if (line.startsWith('|'))
+      blocks.push(
+        tableOf(
+          take((each) => each.startsWith('|')),
+          addresses,
+        ),
+      );
+    else if (item)
+      blocks.push(
+        listOf(
+          take((each) => ITEM.test(each) || /^( {2}|$)/.test(each)),
+          item[1] !== '-',
+          addresses,
+        ),
+      );
+    else
+      blocks.push(
+        html`<p>${inlineMarkdown([lines.shift()!, ...take((each) => !OTHER_BLOCK.test(each))].join(' '), addresses)}</p>`,
+      );
+  }
+  return html`${blocks}`;
 }
 
 /** Renders one line of Markdown, without a paragraph around it. */
-export function inlineMarkdown(text: string, linkOf: LinkOf = () => undefined): Markup {
+export function inlineMarkdown(text: string, addresses: Addresses = {}): Markup {
   const match = SPAN.exec(text);
   if (match === null) return html`${text}`;
   const [whole, code, strong, emphasis, label, target] = match;
   const span =
-    (code !== undefined && linkedCode(code, linkOf(code))) ||
-    (strong !== undefined && html`<strong>${strong}</strong>`) ||
+    (code !== undefined && linked(html`<code>${code}</code>`, addresses.ofCode?.(code))) ||
+    (strong !== undefined && html`<strong>${inlineMarkdown(strong, addresses)}</strong>`) ||
     (emphasis !== undefined && html`<em>${emphasis}</em>`) ||
-    html`<a href="${target}">${label}</a>`;
-  return html`${text.slice(0, match.index)}${span}${inlineMarkdown(text.slice(match.index + whole.length), linkOf)}`;
+    linked(html`${label}`, addresses.ofLink ? addresses.ofLink(target!) : target);
+  return html`${text.slice(0, match.index)}${span}${inlineMarkdown(text.slice(match.index + whole.length), addresses)}`;
 }
 
-function linkedCode(code: string, target: string | undefined): Markup {
-  return target === undefined ? html`<code>${code}</code>` : html`<a href="${target}"><code>${code}</code></a>`;
+function linked(content: Markup, target: string | undefined): Markup {
+  return target === undefined ? content : html`<a href="${target}">${content}</a>`;
 }
 
-function blockOf(block: string, linkOf: LinkOf): Markup {
-  const title = FOLD_TITLE.exec(block)?.[1];
-  if (title !== undefined) return html`<h2 id="${slugOf(title)}">${title}</h2>`;
-  if (block.startsWith('|')) return tableOf(block.split('\n'), linkOf);
-  return html`<p>${inlineMarkdown(block.replaceAll('\n', ' '), linkOf)}</p>`;
+function headingOf(line: string): Markup {
+  const [, marks = '##', text] = HEADING.exec(line) ?? ['', '##', FOLD_TITLE.exec(line)![1]!];
+  const level = String(marks.length);
+  return { markup: `<h${level} id="${slugOf(text!)}">${inlineMarkdown(text!).markup}</h${level}>` };
 }
 
-function tableOf([head, , ...rows]: readonly string[], linkOf: LinkOf): Markup {
+function codeOf(lines: string[], take: (belongs: (line: string) => boolean) => string[]): Markup {
+  const [, language] = FENCE.exec(lines.shift()!)!;
+  const text = take((each) => each !== '```').join('\n');
+  lines.shift();
+  return html`<figure class="code"><figcaption>${language!}</figcaption><pre><code>${text}</code></pre></figure>`;
+}
+
+function listOf(lines: readonly string[], isNumbered: boolean, addresses: Addresses): Markup {
+  const items: string[][] = [];
+  for (const line of lines) {
+    if (ITEM.test(line)) items.push([line.replace(ITEM, '')]);
+    else items.at(-1)!.push(line.replace(/^ {2,3}/, ''));
+  }
+  const content = items.map((item) => html`<li>${markdown(item.join('\n'), addresses)}</li>`);
+  return isNumbered ? html`<ol>${content}</ol>` : html`<ul>${content}</ul>`;
+}
+
+function tableOf([head, , ...rows]: readonly string[], addresses: Addresses): Markup {
   const cellsOf = (line: string) => line.slice(1, line.lastIndexOf('|')).split('|');
   const titles = cellsOf(head!).map((cell) => html`<th scope="col">${cell.trim()}</th>`);
   const body = rows.map(
-    (line) => html`<tr>${cellsOf(line).map((cell) => html`<td>${inlineMarkdown(cell.trim(), linkOf)}</td>`)}</tr>`,
+    (line) => html`<tr>${cellsOf(line).map((cell) => html`<td>${inlineMarkdown(cell.trim(), addresses)}</td>`)}</tr>`,
   );
   return html`<table><thead><tr>${titles}</tr></thead><tbody>${body}</tbody></table>`;
 }

@@ -1,6 +1,7 @@
 import { ENUMS } from '#schemas/enums';
 import { FIRST_FOREIGN_CODE } from '#schemas/error-codes';
 import { exampleOf, type JsonSchema } from '../openapi/components.ts';
+import { GUIDES, targetOfLink } from './guides.ts';
 import { html, type Markup, markdown, slugOf } from './html.ts';
 import {
   type DocumentedOperation,
@@ -17,14 +18,13 @@ const PROBLEM_TYPE = 'application/problem+json';
 /** `/docs`: the introduction, and every operation and schema by name. */
 export function overviewPage(reference: Reference): string {
   const { description, version, serverUrl, environment, chapters, schemas, securitySchemes } = reference;
-  const addresses = new Map(
-    reference.operations.map(({ method, path, operationId }) => [`${method} ${path}`, pathOfOperation(operationId)]),
-  );
   const [introduction, credentials = ''] = description.split(/(?=<details>)/);
   const main = html`<article class="text wide">
     <h1>Tapwire API <span class="faint">${version}</span></h1>
     <p>Base URL: <code>${serverUrl}</code>${environment && html` <span class="badge">${environment}</span>`}</p>
     ${markdown(introduction!)}
+    <h2 id="guides">Guides</h2>
+    <ul>${[...GUIDES.values()].map(({ path, title }) => html`<li>${link(path, title)}</li>`)}</ul>
     <h2 id="files">Files</h2>
     <ul>
       <li><a href="/openapi.json">OpenAPI 3.1 document</a>, for generators</li>
@@ -42,9 +42,26 @@ export function overviewPage(reference: Reference): string {
     ${Object.entries(securitySchemes).map(
       ([name, scheme]) => html`<h3 id="credential-${name}">${name}</h3>${markdown(scheme.description)}`,
     )}
-    ${markdown(credentials, (code) => addresses.get(code))}
+    ${markdown(credentials, addressesOf(reference))}
   </article>`;
   return pageOf(reference, 'Overview', '/docs', main);
+}
+
+/** Operations that a text names, such as `POST /login`, link to their pages. */
+function addressesOf({ operations }: Reference) {
+  const addresses = new Map(
+    operations.map(({ method, path, operationId }) => [`${method} ${path}`, pathOfOperation(operationId)]),
+  );
+  return { ofCode: (code: string) => addresses.get(code), ofLink: targetOfLink };
+}
+
+/** The page of a guide, or of the glossary. */
+export function guidePage(reference: Reference, key: string): string | undefined {
+  const guide = GUIDES.get(key);
+  if (guide === undefined) return undefined;
+  const { path, title, text } = guide;
+  const main = html`<article class="text wide"><h1>${title}</h1>${markdown(text, addressesOf(reference))}</article>`;
+  return pageOf(reference, title, path, main);
 }
 
 /** The page of one schema of the document. */
@@ -315,7 +332,8 @@ function contents({ chapters, schemas }: Reference, path: string): Markup {
     html`<details${targets.has(path) && html` open`}><summary>${name}</summary><ul>${[...targets].map((entry) => item(...entry))}</ul></details>`;
   const entryOf = (operation: DocumentedOperation) =>
     [pathOfOperation(operation.operationId), html`${methodBadge(verbOf(operation))} ${operation.summary}`] as const;
-  return html`<ul>${item('/docs', 'Overview')}${item('/docs/errors', 'Codes and values')}</ul>
+  const guides = [...GUIDES.values()].map((guide) => item(guide.path, guide.title));
+  return html`<ul>${item('/docs', 'Overview')}${guides}${item('/docs/errors', 'Codes and values')}</ul>
     ${chapters.map(({ name, operations }) => chapter(name, new Map(operations.map(entryOf))))}
     ${chapter('Schemas', new Map(Object.keys(schemas).map((name) => [pathOfSchema(name), name])))}
     <ul>${item('/openapi.json', 'OpenAPI document')}</ul>`;

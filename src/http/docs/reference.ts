@@ -106,7 +106,7 @@ export class Reference {
     this.chapters = tags.map(({ name, description }) => ({
       name,
       description,
-      operations: operations.filter(({ tags }) => tags[0] === name),
+      operations: deprecatedLast(operations.filter(({ tags }) => tags[0] === name)),
     }));
   }
 
@@ -159,6 +159,10 @@ export class Reference {
       ({ requestBody, responses }) => !namesIn([requestBody, responses]).isDisjointFrom(containing),
     );
   }
+}
+
+function deprecatedLast(operations: readonly DocumentedOperation[]): DocumentedOperation[] {
+  return operations.toSorted((one, other) => Number(one.deprecated ?? false) - Number(other.deprecated ?? false));
 }
 
 /** Names of the schemas that a part of the document refers to. */

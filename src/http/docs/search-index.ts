@@ -1,8 +1,12 @@
 import { ENUMS } from '#schemas/enums';
 import { SCOPES } from '#schemas/scopes';
 import type { JsonSchema } from '../openapi/components.ts';
+import { GUIDES, type Guide } from './guides.ts';
 import { slugOf } from './html.ts';
 import { type DocumentedOperation, pathOfOperation, pathOfSchema, type Reference } from './reference.ts';
+
+/** The whole text of a guide would triple the index. */
+const MAX_GUIDE_CHARS = 6_000;
 
 /** A target of the search: a kind in words, a title, a text, and the address. */
 export type SearchEntry = readonly [kind: string, title: string, text: string, path: string];
@@ -14,6 +18,7 @@ export function searchIndex(reference: Reference): readonly SearchEntry[] {
       ({ name, description }) => ['chapter', name, description, `/docs#${slugOf(name)}`] as const,
     ),
     ...reference.operations.map(operationEntry),
+    ...[...GUIDES.values()].flatMap(guideEntries),
     ...Object.entries(reference.schemas).map(
       ([name, { description }]) => ['schema', name, String(description ?? ''), pathOfSchema(name)] as const,
     ),
@@ -21,6 +26,14 @@ export function searchIndex(reference: Reference): readonly SearchEntry[] {
     ...reference.operations.flatMap(parameterEntries),
     ...Object.entries(reference.schemas).flatMap(([name, schema]) => propertyEntries(name, name, schema)),
   ];
+}
+
+/** A guide, and each of its sections. */
+function guideEntries({ path, title, text }: Guide): SearchEntry[] {
+  const sections = [...text.matchAll(/^#{2,4} (.+)$/gm)].map(
+    ([, name]): SearchEntry => ['guide', name!, title, `${path}#${slugOf(name!)}`],
+  );
+  return [['guide', title, text.replaceAll(/\s+/g, ' ').slice(0, MAX_GUIDE_CHARS), path], ...sections];
 }
 
 function operationEntry({ operationId, summary, description, method, path }: DocumentedOperation): SearchEntry {

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { ENUMS } from '#schemas/enums';
 import { OPERATIONS } from '#schemas/operations';
 import { NotFound } from '../../basics/errors.ts';
-import { errorsPage, operationPage, overviewPage, schemaPage } from '../docs/pages.ts';
+import { errorsPage, guidePage, operationPage, overviewPage, schemaPage } from '../docs/pages.ts';
 import { postmanCollection } from '../docs/postman-collection.ts';
 import { Reference } from '../docs/reference.ts';
 import { searchIndex } from '../docs/search-index.ts';
@@ -74,6 +74,10 @@ const RENDERED: readonly Rendered[] = [
       description: 'Returns a web page with every error code and value and its meaning.',
       name: 'readWhatCodesMean',
     },
+  },
+  {
+    ...page('/docs/guides/:key', guidePage),
+    facts: { ...PAGE, summary: 'Get the page of a guide', isAsset: true },
   },
   {
     ...page('/docs/operations/:key', operationPage),
