@@ -299,7 +299,7 @@ export const transactionEvents = z.array(
         .string()
         .optional()
         .describe(
-          'New state of the reversal: owed (required, not sent yet), sent, unsent (the attempt was not sent), confirming (one more repeat must be acknowledged), acknowledged, refused, or needsReview (a person must act)',
+          'New state of the reversal: owed (required, not sent yet), sending (an attempt is stored and will be sent), unsent (that attempt was not sent), confirming (one more repeat must be acknowledged), acknowledged, refused, or needsReview (a person must act)',
         ),
       reversalResponse: z
         .string()

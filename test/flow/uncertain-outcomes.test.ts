@@ -4,6 +4,7 @@ import { ReversalState } from '../../src/payments/model/transaction.ts';
 import { eventually } from '../support/eventually.ts';
 import { DEADLINE_MS, type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
+import { request } from '../support/requests.ts';
 import { outcomeOf } from '../support/responses.ts';
 import { jobsOf, letDoubtPass, storedTransaction, trailOf, untilResponded } from '../support/transactions.ts';
 
@@ -66,6 +67,15 @@ async function expectJourney(id: string): Promise<void> {
   ]);
   for (const line of lines) expect(line).toMatchObject({ acquirerId: 1, correlationId, stan, rrn, tid: 'TW101001' });
 }
+
+test('the API says of an attempt that is stored before it is sent: sending', async () => {
+  const { serviceReference: id } = outcomeOf(await installation.phone().tap({ amount: '10.97', currency: 'ZAR' }));
+  await untilVoided(id);
+  const headers = { 'x-api-key': await installation.apiKey() };
+  const { body } = await request(installation.url, `/transactions/${id}/events`, { headers });
+  const steps = (body as { reversal?: string }[]).flatMap(({ reversal }) => reversal ?? []);
+  expect(steps).toEqual(['sending', 'acknowledged']);
+});
 
 test('an approval after the deadline is reported, and reversed again if a reversal was sent before it', async () => {
   const { database } = installation;

@@ -1,12 +1,14 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { install, run, tarballOf } from './installed.ts';
+import { ROOT } from '../style/source-files.ts';
+import { ENVIRONMENT, install, run, tarballOf } from './installed.ts';
 
 const MODULES = fileURLToPath(new URL('../../node_modules/', import.meta.url));
 
@@ -37,6 +39,13 @@ test('the packed client is installed in an empty folder, and calls a gateway', a
   server.close();
   expect(stdout).toBe('{ id: 7 } function\n');
   expect(asked).toEqual([['/acquirers/me', 'tw_test_1_2']]);
+});
+
+test('the sample of a shop starts with it', async () => {
+  copyFileSync(join(ROOT, 'samples/shop.mjs'), join(folder, 'shop.mjs'));
+  const shop = spawn(process.execPath, ['shop.mjs'], { cwd: folder, env: { ...ENVIRONMENT, PORT: '0', GATEWAY: '' } });
+  expect(String(await once(shop.stdout, 'data'))).toMatch(/^The shop listens on port \d+\.$/m);
+  shop.kill();
 });
 
 test('its types describe the operations', async () => {

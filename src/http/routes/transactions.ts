@@ -89,9 +89,16 @@ export function registerTransactionRoutes(
       const row = await transactions.findOwned(request.owner!, request.params.id);
       if (!row) throw new NotFound();
       const events = await transactions.events(row);
-      return events.flatMap(({ attempt, auditEntries }) => auditEntries.map((entry) => ({ attempt, ...entry })));
+      return events.flatMap(({ attempt, auditEntries }) =>
+        auditEntries.map((entry) => ({ attempt, ...entry, ...('reversal' in entry && shownReversal(entry)) })),
+      );
     },
   });
+}
+
+/** An attempt is stored before it is sent, so its entry does not prove that it was: `unsent` may follow. */
+function shownReversal({ reversal }: { readonly reversal: string }): { reversal: string } {
+  return { reversal: reversal === 'sent' ? 'sending' : reversal };
 }
 
 /**
