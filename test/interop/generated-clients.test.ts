@@ -29,8 +29,8 @@ afterAll(async () => {
 /** What a program prints on one line. @throws Error with its other output if it fails */
 function run([command, ...args]: Program, settings: NodeJS.ProcessEnv, input: string | Buffer = ''): Promise<string> {
   return new Promise((resolve, reject) => {
-    const { PATH, HOME } = process.env;
-    const child = execFile(command, args, { env: { PATH, HOME, ...settings } }, (error, stdout, stderr) =>
+    const { PATH, HOME, PYTHONPATH } = process.env;
+    const child = execFile(command, args, { env: { PATH, HOME, PYTHONPATH, ...settings } }, (error, stdout, stderr) =>
       error ? reject(new Error(`${error.message}\n${stderr}`)) : resolve(stdout.trim()),
     );
     child.stdin!.end(input);
