@@ -29,7 +29,7 @@ export const login = z
       .min(1)
       .max(MAX_PASSWORD_CHARS)
       .describe('Password of the portal user')
-      .meta({ examples: ['correct horse battery staple'] }),
+      .meta({ examples: ['four words of your own'] }),
     code: oneTimeCode
       .optional()
       .describe('One-time code or recovery code; required if the portal user has set up a second factor')

@@ -29,14 +29,11 @@ interface Addresses {
 
 /** Code, strong text, emphasis and links. */
 const SPAN = /`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|\[([^\]]+)\]\(([^)\s]+)\)/;
-/** Lines that are markup or comments themselves; the page shows the content of folded parts always. */
-const FOLD = /^(<\/?details>|<!--.*-->)$/;
-const FOLD_TITLE = /^<summary>(.*)<\/summary>$/;
 const FENCE = /^```(\w*)$/;
 const HEADING = /^(#{2,4}) (.+)$/;
 const ITEM = /^(\d+\.|-) +/;
 /** Where a paragraph ends, besides an empty line. */
-const OTHER_BLOCK = /^(```|#{2,4} |\||<|- |1\. |$)/;
+const OTHER_BLOCK = /^(```|#{2,4} |\||- |1\. |$)/;
 
 /**
  * Renders the Markdown that the API document and the guides use: headings, paragraphs, lists, tables, blocks of code, and
@@ -53,9 +50,9 @@ export function markdown(text: string, addresses: Addresses = {}): Markup {
   while (lines.length > 0) {
     const line = lines[0]!;
     const item = ITEM.exec(line);
-    if (line.trim() === '' || FOLD.test(line.trim())) lines.shift();
+    if (line.trim() === '') lines.shift();
     else if (FENCE.test(line)) blocks.push(codeOf(lines, take));
-    else if (HEADING.test(line) || FOLD_TITLE.test(line)) blocks.push(headingOf(lines.shift()!));
+    else if (HEADING.test(line)) blocks.push(headingOf(lines.shift()!));
     else if (line.startsWith('|'))
       blocks.push(
         tableOf(
@@ -97,8 +94,8 @@ function linked(content: Markup, target: string | undefined): Markup {
 }
 
 function headingOf(line: string): Markup {
-  const [, marks = '##', text] = HEADING.exec(line) ?? ['', '##', FOLD_TITLE.exec(line)![1]!];
-  const level = String(marks.length);
+  const [, marks, text] = HEADING.exec(line)!;
+  const level = String(marks!.length);
   return { markup: `<h${level} id="${slugOf(text!)}">${inlineMarkdown(text!).markup}</h${level}>` };
 }
 

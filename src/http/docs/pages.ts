@@ -2,7 +2,7 @@ import { ENUMS } from '#schemas/enums';
 import { FIRST_FOREIGN_CODE } from '#schemas/error-codes';
 import { exampleOf, type JsonSchema } from '../openapi/components.ts';
 import { GUIDES, targetOfLink } from './guides.ts';
-import { html, type Markup, markdown, slugOf } from './html.ts';
+import { html, inlineMarkdown, type Markup, markdown, slugOf } from './html.ts';
 import {
   type DocumentedOperation,
   type DocumentedResponse,
@@ -18,11 +18,10 @@ const PROBLEM_TYPE = 'application/problem+json';
 /** `/docs`: the introduction, and every operation and schema by name. */
 export function overviewPage(reference: Reference): string {
   const { description, version, serverUrl, environment, chapters, schemas, securitySchemes } = reference;
-  const [introduction, credentials = ''] = description.split(/(?=<details>)/);
   const main = html`<article class="text wide">
     <h1>Tapwire API <span class="faint">${version}</span></h1>
     <p>Base URL: <code>${serverUrl}</code>${environment && html` <span class="badge">${environment}</span>`}</p>
-    ${markdown(introduction!)}
+    ${markdown(description)}
     <h2 id="guides">Guides</h2>
     <ul>${[...GUIDES.values()].map(({ path, title }) => html`<li>${link(path, title)}</li>`)}</ul>
     <h2 id="files">Files</h2>
@@ -42,9 +41,19 @@ export function overviewPage(reference: Reference): string {
     ${Object.entries(securitySchemes).map(
       ([name, scheme]) => html`<h3 id="credential-${name}">${name}</h3>${markdown(scheme.description)}`,
     )}
-    ${markdown(credentials, addressesOf(reference))}
+    <h2 id="credentials-for-each-operation">Credentials for each operation</h2>
+    ${table(['operation', 'credential'], reference.operations.filter(({ isWebhook }) => !isWebhook).map(credentialRow))}
   </article>`;
   return pageOf(reference, 'Overview', '/docs', main);
+}
+
+/** The line of its description that names who may call an operation. */
+function credentialRow({ method, path, operationId, description }: DocumentedOperation): Row {
+  const [, credentials = ''] = /^Credentials: (.+)\.$/m.exec(description) ?? [];
+  return [
+    html`<a href="${pathOfOperation(operationId)}"><code>${method} ${path}</code></a>`,
+    inlineMarkdown(credentials),
+  ];
 }
 
 /** Operations that a text names, such as `POST /login`, link to their pages. */

@@ -1,19 +1,12 @@
 import { webhook } from '#schemas/webhook';
-import type { RouteFacts, RouteTable } from '../route-table.ts';
+import type { RouteTable } from '../route-table.ts';
 import { Components, type JsonSchema } from './components.ts';
 import { operationOf } from './operation.ts';
 import { COMMON_PARAMETERS, pathTemplate } from './parameters.ts';
-import { credentialsText, EVENTS_TAG, SECURITY_SCHEMES, TAGS } from './security.ts';
+import { EVENTS_TAG, SECURITY_SCHEMES, TAGS } from './security.ts';
 
-interface Listed {
-  readonly method: string;
-  readonly path: string;
-  readonly facts: RouteFacts;
-}
-
-/** Introduction to the API reference in Markdown, with the table of credentials for each operation. */
-function introduction(operations: readonly Listed[]): string {
-  return `Tapwire is a payment gateway. A phone reads a contactless card and submits the encrypted card data over HTTPS (a *tap*).
+/** Introduction to the API reference in Markdown. Generators repeat it in each file of a client, so it is short. */
+const INTRODUCTION = `Tapwire is a payment gateway. A phone reads a contactless card and submits the encrypted card data over HTTPS (a *tap*).
 Tapwire sends the payment to the *switch* of a card processor and returns the *outcome*: approved or declined. Create
 payments from your server, never from an app: an app must not contain an API key.
 
@@ -47,21 +40,7 @@ taps, the \`merchantReference\` has this role.
 
 **Administration** requires an API key of the acquirer or the operator. Create one on the command line:
 \`tapwire api-key add --acquirer 1 --name admin --scope tenants:manage ...\`.
-
-<details>
-<summary>Credentials for each operation</summary>
-
-| operation | section | credential |
-|---|---|---|
-${operations.map(row).join('\n')}
-
-</details>
 `;
-}
-
-function row({ method, path, facts }: Listed): string {
-  return `| \`${method} ${path}\` | ${facts.section} | ${credentialsText(facts)} |`;
-}
 
 const text = (description: string, schema: object = { type: 'string' }) => ({ description, schema });
 
@@ -128,9 +107,7 @@ export function apiDocument(table: RouteTable, servers: readonly object[], urls?
       title: 'Tapwire',
       version: '4.0',
       summary: 'Payment gateway between contactless taps on phones and the switch of a card processor',
-      description: introduction(
-        described.map(({ method, url, facts }) => ({ method, path: pathTemplate(url), facts })),
-      ),
+      description: INTRODUCTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers,
