@@ -86,6 +86,44 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
   uri: 'https://tap.example/',
 };
 
+const ANY_TEXT = 'text';
+const AN_INSTANT = '2026-03-01T10:20:30.000Z';
+
+/** Of properties that many schemas have, each as a plain text. Any other text without an example is `text`. */
+const BY_NAME: Readonly<Record<string, string>> = {
+  createdAt: AN_INSTANT,
+  updatedAt: AN_INSTANT,
+  expiresAt: AN_INSTANT,
+  lastUsedAt: AN_INSTANT,
+  lastLoginAt: AN_INSTANT,
+  provenAt: AN_INSTANT,
+  previousValidUntil: AN_INSTANT,
+  name: 'Corner Coffee',
+  merchantName: 'Corner Coffee',
+  merchantId: '1001',
+  xTid: 'TERM0001',
+  merchantReference: 'order-4711',
+  merchantTransactionReference: 'order-4711',
+  paymentReference: 'order-4711',
+  currency: 'ZAR',
+  status: 'RespondedToPhone',
+  type: 'Tap',
+  cardScheme: 'Visa',
+  cardType: 'credit',
+  maskedPAN: '411111******1111',
+  authorizationCode: '123456',
+  authorisationCode: '123456',
+  isoResponseCode: '00',
+  cardReaderId: 'reader-1',
+  cardReaderTransactionId: '1',
+  deviceInstallationId: EXAMPLE_ID,
+  deviceinstallationId: EXAMPLE_ID,
+  userId: EXAMPLE_ID,
+  callbackUrl: 'https://shop.example/tapwire',
+  url: `https://tap.example/pay/${EXAMPLE_ID}#eyJhbGciOi`,
+  token: 'eyJhbGciOi',
+};
+
 /**
  * The smallest example for a schema: required properties and those in `values`, each with its first example.
  *
@@ -121,13 +159,17 @@ function exampleObject(
   const given = properties as Record<string, JsonSchema>;
   const isShown = (name: string) => (required as string[]).includes(name) || name in values;
   const names = Object.keys(given).filter(isShown);
-  return Object.fromEntries(names.map((name) => [name, name in values ? values[name] : inner(given[name])]));
+  const exampleIn = (name: string) => {
+    const example = inner(given[name]);
+    return example === ANY_TEXT ? (BY_NAME[name] ?? example) : example;
+  };
+  return Object.fromEntries(names.map((name) => [name, name in values ? values[name] : exampleIn(name)]));
 }
 
 function exampleScalar(type: unknown, { format, minimum }: JsonSchema): unknown {
   switch (type) {
     case 'string':
-      return BY_FORMAT[String(format)] ?? 'text';
+      return BY_FORMAT[String(format)] ?? ANY_TEXT;
     case 'integer':
     case 'number':
       return minimum ?? 1;
