@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { createClient, NoResponseError, ProblemError } from '#schemas/client';
+import type { RefundResponse } from '#schemas/refund';
 import { StartError } from '../basics/errors.ts';
 import type { SampleCardName } from '../card/sample-tap.ts';
 import { askEnvironment } from '../tools/load/machine-watch.ts';
 import { authorizationOf, Phone, type PhoneResponse } from '../tools/phone/phone.ts';
 import { type Profile, readProfileOrDemo } from '../tools/phone/profile.ts';
 import { scenarioOf } from '../tools/simulator/scenarios.ts';
-import { showAmount } from './amount.ts';
 import { SHORT_DEADLINE_TERMINAL } from './demo/demo-installation.ts';
 import { bad, flag, good, text } from './output.ts';
 import { describe } from './tap.ts';
@@ -213,6 +213,6 @@ function print(
 }
 
 function refundOf(response: object): string {
-  const { type, amount, currency } = response as { type: string; amount: number; currency: string };
-  return `${type}  ${showAmount(amount, currency)}`;
+  const { type, amount, currency } = response as RefundResponse;
+  return `${type}  ${currency} ${amount}`;
 }

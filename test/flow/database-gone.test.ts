@@ -161,7 +161,7 @@ test('the text of a refusal is true of a tap that an earlier request has stored'
   const problem = problemOf(await phone.submit(sealed));
   await line.comeBack();
   expect(problem).toMatchObject({ status: 503, errorCode: 201 });
-  expect(problem.detail).toContain('an earlier one may be stored');
+  expect(problem.detail).toContain('if an earlier one was stored, you get its response');
   expect(problem.detail).not.toMatch(/(^|[^a-z])nothing was stored/);
   await eventually(async () => expect(outcomeOf(await phone.submit(sealed)).type).toBe('Approved'));
 });

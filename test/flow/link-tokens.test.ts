@@ -239,9 +239,17 @@ describe('tap-on-own', () => {
     });
   });
 
-  test('reports no amount if none could be read', async () => {
-    const merchantReference = randomUUID();
-    await installation.phone().tap({ ...TAP, ...SPOILED, merchantReference });
-    expect((await tapOnOwn(merchantReference)).body).toMatchObject({ disposition: null, amount: null, currency: null });
+  test('of a refused tap has the amount that was read, or none', async () => {
+    const reported = async (tags: readonly number[]) => {
+      const merchantReference = randomUUID();
+      const tamper = (values: Map<number, Uint8Array>) => {
+        for (const tag of tags) values.delete(tag);
+      };
+      await installation.phone().tap({ ...TAP, tamper, merchantReference });
+      return (await tapOnOwn(merchantReference)).body;
+    };
+    const [track2, amount] = [0x57, 0x9f02];
+    expect(await reported([track2])).toMatchObject({ disposition: null, amount: '10.00', currency: 'ZAR' });
+    expect(await reported([track2, amount])).toMatchObject({ disposition: null, amount: null, currency: null });
   });
 });

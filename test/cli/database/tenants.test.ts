@@ -195,7 +195,7 @@ describe('a fault is named, and exits with 1', () => {
     ['integrator add --acquirer 1', '/name: '],
     ['integrator remove --acquirer 1 one', 'INTEGRATOR: expected a number'],
     ['integrator remove --acquirer 1', 'INTEGRATOR: expected exactly one'],
-    ['integrator remove --acquirer 1 1', 'Other settings refer to this'],
+    ['integrator remove --acquirer 1 1', 'The integrator has keys'],
     [`merchant add --acquirer 1 --id 9 --integrator 1 --name x ${MERCHANT} --fee much`, '/fee: '],
     [`merchant add --acquirer 1 --id 9 --integrator 1 --name x ${MERCHANT} --settings {`, 'not JSON'],
     [`merchant add --acquirer 1 --id 1001 --integrator 1 --name x ${MERCHANT}`, 'already in use'],
