@@ -300,6 +300,7 @@ interface ValidationIssue {
   readonly keyword?: string;
   readonly instancePath: string;
   readonly message?: string;
+  readonly params?: Readonly<Record<string, unknown>>;
 }
 
 export interface ValidationFailure {
@@ -307,7 +308,10 @@ export interface ValidationFailure {
   readonly validationContext?: string;
 }
 
-/** The response to values that a schema refuses, with a pointer to each. Names that the caller chose are not repeated. */
+/**
+ * The response to values that a schema refuses, with a pointer to each. Names that the caller chose are not repeated, except
+ * those of unknown query parameters that can only be names.
+ */
 export function invalidValuesProblem({ validation, validationContext }: ValidationFailure): ProblemResponse {
   const isBody = validationContext === undefined || validationContext === 'body';
   const where = isBody ? '' : `/${validationContext}`;
@@ -315,11 +319,23 @@ export function invalidValuesProblem({ validation, validationContext }: Validati
     status: 400,
     errorCode: 104,
     detail: REJECTIONS.INVALID_VALUES.detail,
-    errors: validation.map((issue) => ({
-      pointer: `${where}${pointerOf(issue)}`,
-      detail: detailOf(issue, isBody ? 'property' : 'parameter'),
-    })),
+    errors: validation.flatMap((issue) =>
+      (validationContext === 'querystring' ? unknownNames(issue) : ['']).map((name) => ({
+        pointer: `${where}${pointerOf(issue)}${name && `/${name}`}`,
+        detail: name ? 'is an unknown parameter' : detailOf(issue, isBody ? 'property' : 'parameter'),
+      })),
+    ),
   };
+}
+
+/** Letters alone are neither a card number nor a key. */
+const PLAIN_NAME = /^[A-Za-z][A-Za-z_-]{0,31}$/;
+
+/** The unknown names that may be repeated, and an empty one for all others. */
+function unknownNames({ keyword, params }: ValidationIssue): string[] {
+  if (keyword !== 'unrecognized_keys' || !Array.isArray(params?.keys)) return [''];
+  const names = params.keys.map(String);
+  return [...new Set(names.map((name) => (PLAIN_NAME.test(name) ? name : '')))];
 }
 
 function pointerOf({ keyword, instancePath }: ValidationIssue): string {
