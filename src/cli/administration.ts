@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { z } from 'zod';
-import { invalidValues, StartError } from '../basics/errors.ts';
+import { invalidValues, RequestRejected, StartError } from '../basics/errors.ts';
 import { withSecretFiles } from '../observe/secret-files.ts';
 import { readConfig } from '../start/config.ts';
 import { connectDatabase, prepareDatabase } from '../start/open-stores.ts';
@@ -75,6 +75,27 @@ export function checkedBy<Settings>(schema: z.ZodType<Settings>, given: unknown)
   const { data, error } = schema.safeParse(given);
   if (data !== undefined) return data;
   throw invalidValues(error!.issues.map(({ path, message }) => ({ path, detail: message })));
+}
+
+/**
+ * Runs `act`; what it refuses names options instead of the properties of a body.
+ *
+ * @param optionOf the option with the value of a property, without `--`; undefined for a property without one
+ */
+export async function namingOptions<Result>(
+  optionOf: (property: string) => string | undefined,
+  act: () => Result | Promise<Result>,
+): Promise<Result> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof RequestRejected)) throw error;
+    const errors = error.errors?.map(({ pointer, detail }) => {
+      const option = optionOf(pointer.slice(1));
+      return { pointer: option === undefined ? pointer : `--${option}`, detail };
+    });
+    throw new RequestRejected(error.code, errors);
+  }
 }
 
 /** The owner of a credential, as text for a person. */

@@ -34,8 +34,8 @@ export const COMMANDS: Sections = {
       load: () => import('./start.ts'),
     },
     init: {
-      description: 'create the keys of a new installation and the first API key of its operator',
-      load: () => import('./init.ts'),
+      description: 'set up an installation, from nothing to its first tap (--answers FILE)',
+      load: () => import('./init/init.ts'),
     },
     migrate: {
       description: 'migrate the database to this version and exit',

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { describeSystemError } from '../basics/errors/system-error.ts';
 import { StartError } from '../basics/errors.ts';
 import { faultOfArguments } from './command-end.ts';
 import { bad } from './output.ts';
@@ -20,6 +21,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'tapwire webhooks listen --forward-to http://127.0.0.1:3000/webhooks',
     'tapwire webhooks listen --forward-to http://127.0.0.1:3000/webhooks --all',
   ],
+  init: ['tapwire init', 'tapwire init --answers answers.yaml --out /etc/tapwire/tapwire.env'],
   start: ['tapwire start', 'tapwire start --role api --processes 2'],
   jobs: ['tapwire jobs', 'tapwire jobs dead-letters list --json', 'tapwire jobs dead-letters redrive --queue webhook'],
   size: ['tapwire size --taps 100/s --merchants 10000', 'tapwire size --taps 2000000/d --peak 6 --json'],
@@ -73,6 +75,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'api-key add': [
     'tapwire api-key add --acquirer 1 --integrator 1 --name back-office --scope transactions:read',
     'tapwire api-key add --acquirer 1 --name admin --scope tenants:manage --scope credentials:manage',
+    'tapwire api-key add --operator',
   ],
   'issuer-key add': [
     `tapwire issuer-key add --acquirer 1 --integrator 1 --issuer https://shop.example --kid shop-1 \\
@@ -148,11 +151,25 @@ const MAX_TYPOS = 2;
  * Runs the command that the arguments name. Help and the version are printed before anything runs, because a command
  * may change the database: `--help` anywhere, `help COMMAND`, or no command.
  */
-export function runTapwire(sections: Sections, args: string[]): Promise<number> {
+export async function runTapwire(sections: Sections, args: string[]): Promise<number> {
+  if (args[0] === '--env-file') {
+    readEnvironment(args[1]);
+    return runTapwire(sections, args.slice(2));
+  }
   const given = optionsOf(args);
   if (given.some((arg) => VERSION.has(arg))) return printed(versionOfPackage());
   const wanted = args[0] === 'help' ? [...args.filter((arg) => arg !== 'help'), '--help'] : args;
   return runCommand('tapwire', sections, wanted);
+}
+
+/** Variables of the environment take precedence over those of the file. @throws StartError BAD_CONFIG */
+function readEnvironment(path: string | undefined): void {
+  if (path === undefined) throw new StartError('BAD_USAGE', '--env-file: expected a file, such as tapwire.env');
+  try {
+    process.loadEnvFile(path);
+  } catch (cause) {
+    throw new StartError('BAD_CONFIG', `--env-file ${path}: ${describeSystemError(cause)}`, { cause });
+  }
 }
 
 /** @param program what precedes the arguments: `tapwire`, `tapwire processor` */
@@ -224,7 +241,7 @@ function listOf(program: string, sections: Sections): string {
     const lines = Object.entries(commands).map(([name, { description }]) => `  ${name.padEnd(width)}  ${description}`);
     return `${heading}\n${lines.join('\n')}`;
   });
-  const usage = `usage: ${program} COMMAND [options]        ${program} COMMAND --help: how to use it`;
+  const usage = `usage: ${program} COMMAND [options]        ${program} COMMAND --help: how to use it${program === 'tapwire' ? '\n       tapwire --env-file FILE COMMAND        with the settings of the file' : ''}`;
   return `${usage}\n\n${blocks.join('\n\n')}`;
 }
 

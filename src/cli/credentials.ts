@@ -3,12 +3,18 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { StoredApiKey, StoredIssuerKey, StoredUser } from '#schemas/admin-credentials';
 import { ADMIN_OPERATIONS, SETTINGS } from '#schemas/admin-operations';
-import { SCOPES } from '#schemas/scopes';
+import { SCOPE_NAMES, SCOPES } from '#schemas/scopes';
+import { type ApiKeyMode, createApiKey } from '../auth/api-key.ts';
 import { readIssuerPem, signPossessionProof } from '../auth/issuers/issuer-keys.ts';
 import { StartError } from '../basics/errors.ts';
 import { callbackPolicy } from '../outbound/guarded-fetch.ts';
 import { readConfig } from '../start/config.ts';
-import { listOperatorKeys, type OperatorKey, revokeOperatorKey } from '../store/credentials/api-keys.ts';
+import {
+  addOperatorKey,
+  listOperatorKeys,
+  type OperatorKey,
+  revokeOperatorKey,
+} from '../store/credentials/api-keys.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import {
   ApiKeySettings,
@@ -16,11 +22,11 @@ import {
   IssuerKeySettings,
   UserSettings,
 } from '../store/settings/credential-settings.ts';
-import { actor, checkedBy, onDatabase, ownerOf } from './administration.ts';
+import { actor, checkedBy, namingOptions, onDatabase, ownerOf } from './administration.ts';
 import { type Commands, command } from './commands.ts';
 import { type Columns, flag, idOf, listOf, onlyOne, printList, readNumber, tableOf, text } from './output.ts';
 import { readText } from './read-input.ts';
-import { change, list, readNamed, readNew, remove, setBlocked } from './settings-commands.ts';
+import { change, list, optionsIn, readNamed, readNew, remove, setBlocked } from './settings-commands.ts';
 
 /** The owner of a credential: an integrator or a merchant, or with neither the acquirer itself. */
 const OWNER = [
@@ -28,12 +34,14 @@ const OWNER = [
   { flag: 'merchant', property: 'merchantId', value: 'ID', isFixed: true },
 ] as const;
 
+function modeOfKeys(): ApiKeyMode {
+  return readConfig(process.env).TAPWIRE_ENV === 'prod' ? 'live' : 'test';
+}
+
 const API_KEYS = {
   noun: 'key',
   operations: SETTINGS.apiKeys,
-  open(database: Database) {
-    return new ApiKeySettings(database, readConfig(process.env).TAPWIRE_ENV === 'prod' ? 'live' : 'test');
-  },
+  open: (database: Database) => new ApiKeySettings(database, modeOfKeys()),
   key: { name: 'id', from: 'settings' },
   flags: [
     ...OWNER,
@@ -57,10 +65,13 @@ const API_KEYS = {
  */
 export const apiKey: Commands = {
   add: command(
-    '--acquirer ID [--integrator ID] [--merchant ID] --name TEXT --scope SCOPE... [--expires TIME]: create a key',
+    '--acquirer ID [--integrator ID] [--merchant ID] --name TEXT --scope SCOPE... [--expires TIME] | --operator: create a key; with --operator one of the operator, with all scopes',
     async (args) => {
-      const { change, given } = readNew(API_KEYS, args, {});
-      return printKey(await onDatabase((database) => API_KEYS.open(database).add(change, given)));
+      if (args.includes('--operator')) return printOperatorKey(args);
+      return namingOptions(optionsIn(API_KEYS.flags), async () => {
+        const { change, given } = readNew(API_KEYS, args, {});
+        return printKey(await onDatabase((database) => API_KEYS.open(database).add(change, given)));
+      });
     },
   ),
   list: command('--acquirer ID|--operator [--json]: list the keys', async (args) => {
@@ -95,6 +106,20 @@ export const apiKey: Commands = {
 
 function printKey({ stored, text: key }: IssuedKey): number {
   console.error(`${listOf([stored], API_KEYS.columns)}\n\nThe key, shown this once (header x-api-key):`);
+  console.log(key.reveal());
+  return 0;
+}
+
+/**
+ * A key with all scopes: no key can grant a scope that it does not have, and the operator creates the first keys of
+ * acquirers. It reads no transactions in spite of its scopes, because transactions belong to acquirers.
+ */
+async function printOperatorKey(args: string[]): Promise<number> {
+  parseArgs({ args, options: { operator: flag } });
+  const owned = { owner: 'operator', scopes: SCOPE_NAMES, name: 'operator', expiresAtMs: null } as const;
+  const { text: key, record } = createApiKey({ mode: modeOfKeys(), ...owned });
+  await onDatabase((database) => addOperatorKey(database, actor(), record));
+  console.error('The operator key, shown this once (header x-api-key):');
   console.log(key.reveal());
   return 0;
 }
@@ -143,8 +168,10 @@ export const user: Commands = {
   add: command(
     '--acquirer ID [--integrator ID|--merchant ID] --username NAME --role viewer|operator|admin [--permission NAME...] [--password-stdin]: add a user',
     async (args) => {
-      const { change, given } = readNew(USERS, args, { 'password-stdin': flag }, passwordIn);
-      const { stored, password } = await onDatabase((database) => USERS.open(database).add(change, given));
+      const { stored, password } = await namingOptions(optionsIn(USERS.flags), () => {
+        const { change, given } = readNew(USERS, args, { 'password-stdin': flag }, passwordIn);
+        return onDatabase((database) => USERS.open(database).add(change, given));
+      });
       console.error(listOf([stored], USERS.columns));
       return printPassword(password);
     },
@@ -229,8 +256,10 @@ export const issuerKey: Commands = {
   add: command(
     '--acquirer ID --integrator ID|--merchant ID --issuer ISS [--kid KID] --public-key FILE --proof FILE|--jwks URL [--algorithm NAME...]: register a key',
     async (args) => {
-      const { change, given } = readNew(ISSUER_KEYS, args, {});
-      const added = await onDatabase((database) => ISSUER_KEYS.open(database).add(change, given));
+      const added = await namingOptions(optionsIn(ISSUER_KEYS.flags), () => {
+        const { change, given } = readNew(ISSUER_KEYS, args, {});
+        return onDatabase((database) => ISSUER_KEYS.open(database).add(change, given));
+      });
       console.log(listOf([added], ISSUER_KEYS.columns));
       return 0;
     },

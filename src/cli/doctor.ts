@@ -62,7 +62,18 @@ const SIGNS = { good: 'ok   ', warning: 'WARN ', fault: 'FAULT' } as const;
 export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { json: flag } });
   const findings = await examine(readConfig({ ...settingsOfDemo(process.env), ...process.env }), Date.now());
-  console.log(values.json ? JSON.stringify(findings, null, 2) : findings.map(lineOf).join('\n'));
+  if (!values.json) return printFindings(findings);
+  console.log(JSON.stringify(findings, null, 2));
+  return exitCodeOf(findings);
+}
+
+/** @returns the exit code */
+export function printFindings(findings: readonly Finding[]): number {
+  console.log(findings.map(lineOf).join('\n'));
+  return exitCodeOf(findings);
+}
+
+function exitCodeOf(findings: readonly Finding[]): number {
   return findings.some(({ verdict }) => verdict === 'fault') ? 1 : 0;
 }
 
@@ -75,8 +86,12 @@ function settingsOfDemo({ TAPWIRE_ENV = 'dev', TAPWIRE_DATA = '.tapwire' }: Node
   return isDemo ? demoSettings(TAPWIRE_DATA) : {};
 }
 
-/** Examines as much as is reachable and changes nothing. */
-export async function examine(config: Config, nowMs: number): Promise<Finding[]> {
+/**
+ * Examines as much as is reachable and changes nothing.
+ *
+ * @param url of the running gateway
+ */
+export async function examine(config: Config, nowMs: number, url: string = gatewayUrlOf(config)): Promise<Finding[]> {
   const findings = await findingsOfKeys(config, nowMs);
   findings.push(...frontFindings(config));
   const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = config;
@@ -93,10 +108,10 @@ export async function examine(config: Config, nowMs: number): Promise<Finding[]>
     ];
   }
   try {
-    const { url, database, stop } = await connectDatabase(config);
+    const { url: databaseUrl, database, stop } = await connectDatabase(config);
     try {
-      findings.push(...(await sessionFindings(url)));
-      findings.push(...(await behindTheDatabase(config, database, nowMs)));
+      findings.push(...(await sessionFindings(databaseUrl)));
+      findings.push(...(await behindTheDatabase(config, database, nowMs, url)));
     } finally {
       await stop();
     }
@@ -107,7 +122,7 @@ export async function examine(config: Config, nowMs: number): Promise<Finding[]>
   return findings;
 }
 
-async function behindTheDatabase(config: Config, database: Database, nowMs: number): Promise<Finding[]> {
+async function behindTheDatabase(config: Config, database: Database, nowMs: number, url: string): Promise<Finding[]> {
   const questions = {
     isProduction: config.TAPWIRE_ENV === 'prod',
     connectionsPerProcess: connectionsOfProcess(config.DATABASE_CONNECTIONS, config.CELL_NAME !== undefined),
@@ -116,7 +131,7 @@ async function behindTheDatabase(config: Config, database: Database, nowMs: numb
   const { pending, unknown } = await migrationsOf(database);
   if (pending.length + unknown.length > 0) return findings; // the other checks read tables of this version
   findings.push(...(await restoreFindings(database)));
-  findings.push(...(await processorFindings(config, database, nowMs)), ...(await issuerFindings(database)));
+  findings.push(...(await processorFindings(config, database, nowMs, url)), ...(await issuerFindings(database)));
   findings.push(...(await userNameFindings(database, config.LOGIN_DOMAINS)));
   findings.push(...(await findingsOfReaders(config, database)), ...(await findingsOfHsmKeys(config, database, nowMs)));
   const retention = { auditDays: config.RETENTION_AUDIT_DAYS, messageDays: config.RETENTION_MESSAGE_DAYS };
@@ -124,13 +139,13 @@ async function behindTheDatabase(config: Config, database: Database, nowMs: numb
   return findings;
 }
 
-async function processorFindings(config: Config, database: Database, nowMs: number): Promise<Finding[]> {
+async function processorFindings(config: Config, database: Database, nowMs: number, url: string): Promise<Finding[]> {
   try {
     const types = await loadProcessors({ external: config.PROCESSORS });
     const stored = await database.query<StoredProcessor>(STORED);
     const unrouted = await database.query<{ id: number }>(WITHOUT_ROUTE);
     const withoutRoute = unrouted.rows.map(({ id }) => id);
-    const availabilities = await askAvailabilities(gatewayUrlOf(config), config.METRICS_TOKEN);
+    const availabilities = await askAvailabilities(url, config.METRICS_TOKEN);
     const access = switchAccessOf(config);
     return switchFindings({ types, stored: stored.rows, withoutRoute, access, availabilities, nowMs });
   } catch (error) {
@@ -197,6 +212,8 @@ async function findingsOfHsmKeys(
   const keys = await listRegisteredKeys(database);
   const named = (await database.query<NamedConfig>(STORED)).rows.flatMap(keysOf);
   if (keys.length + named.length === 0) return [];
+  if (HSM_KEYS_FILE === undefined && HSM_MODULE === undefined)
+    return [fault('hsm', 'processors name keys, and no HSM is configured', 'set HSM_MODULE')];
   const hsm = await openHsm({ environment: TAPWIRE_ENV, keysFile: HSM_KEYS_FILE, module: HSM_MODULE }).catch(
     () => undefined,
   );

@@ -1,6 +1,8 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { HsmUnavailable, StartError, TokenError } from '../basics/errors.ts';
-import { KEY_PURPOSES, type KeyPurpose, rotateKeys } from '../card/change-key-ring.ts';
+import { createKeyRing, KEY_PURPOSES, type KeyPurpose, rotateKeys } from '../card/change-key-ring.ts';
 import { readKeyRingFile } from '../card/key-ring.ts';
 import { type KeyRingFile, type KeyToken, TokenKeys } from '../card/key-ring-file.ts';
 import { type Config, readConfig } from '../start/config.ts';
@@ -14,12 +16,30 @@ const DAY_MS = 86_400_000;
 
 /** `tapwire keys`: the keys of this installation. */
 export const commands: Commands = {
+  create: command(
+    '[--token]: create the key file of a new installation, if it is missing; with --token, its keys are created in the PKCS #11 token',
+    async (args) => {
+      const { values } = parseArgs({ args, options: { token: flag } });
+      console.log(await createMissingKeys(readConfig(process.env), values.token));
+      return 0;
+    },
+  ),
   list: command('[--json]: list the keys of each purpose, newest first, and where they are', list),
   rotate: command(
     `--purpose ${KEY_PURPOSES.join('|')} [--retire-after-days ${RETIRE_AFTER_DAYS}] [--prepare|--activate] [--token]: add a key, and keep the old ones for older values; with --token in the PKCS #11 token. With several hosts: --prepare on one, copy the file to all, then --activate and copy it again`,
     rotate,
   ),
 };
+
+/** Creates the key file, unless it exists. @returns a sentence that says which. @throws StartError BAD_CONFIG */
+export async function createMissingKeys(config: Config, isInToken: boolean): Promise<string> {
+  const path = keyRingPath(config);
+  mkdirSync(dirname(path), { recursive: true });
+  const isNew = await withToken(config, isInToken, (token) => createKeyRing(path, token));
+  return isNew
+    ? `The keys of the installation are in ${path}. Keep a copy.`
+    : `The keys of the installation in ${path} are unchanged.`;
+}
 
 interface ListedKey {
   readonly purpose: string;
@@ -94,9 +114,9 @@ async function rotate(args: string[]): Promise<number> {
  *
  * @throws StartError BAD_CONFIG if no token is configured, or it does not respond or refuses
  */
-export async function withToken<Result>(
+async function withToken<Result>(
   config: Config,
-  isAsked: boolean | undefined,
+  isAsked: boolean,
   act: (token: KeyToken | undefined) => Promise<Result>,
 ): Promise<Result> {
   if (!isAsked) return act(undefined);

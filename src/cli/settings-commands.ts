@@ -4,7 +4,7 @@ import type { Database } from '../store/postgres/open-database.ts';
 import type { Page } from '../store/settings/acquirer-settings.ts';
 import { type Change, INSTALLATION, type Reach } from '../store/settings/admin-commit.ts';
 import type { Removal, SettingsKey } from '../store/settings/settings-table.ts';
-import { changeOf, checkedBy, listAll, onDatabase } from './administration.ts';
+import { changeOf, checkedBy, listAll, namingOptions, onDatabase } from './administration.ts';
 import { type Commands, command } from './commands.ts';
 import { type Columns, flag, idOf, listOf, onlyOne, printList, text, texts } from './output.ts';
 
@@ -114,8 +114,10 @@ async function add<Settings extends object, Stored extends object>(
   noun: SettingsNoun<Settings, Stored, ChangeableSettings<Settings, Stored>>,
   args: string[],
 ): Promise<number> {
-  const { change, given, values } = readNew(noun, args, { json: flag });
-  const added = await onDatabase((database) => noun.open(database).add(change, given));
+  const { added, values } = await namingOptions(optionsIn(noun.flags), async () => {
+    const { change, given, values } = readNew(noun, args, { json: flag });
+    return { added: await onDatabase((database) => noun.open(database).add(change, given)), values };
+  });
   console.log(values.json ? JSON.stringify(added, null, 2) : listOf([added], noun.columns));
   return 0;
 }
@@ -167,8 +169,10 @@ async function apply<Settings extends object, Stored extends object>(
   id: Id,
   changes: object,
 ): Promise<number> {
-  const given = checkedBy(noun.operations.change!.body, changes);
-  const changed = await onDatabase((database) => noun.open(database).change(change, id, given));
+  const changed = await namingOptions(optionsIn(noun.flags), () => {
+    const given = checkedBy(noun.operations.change!.body, changes);
+    return onDatabase((database) => noun.open(database).change(change, id, given));
+  });
   console.log(listOf([changed], noun.columns));
   return 0;
 }
@@ -203,6 +207,10 @@ function acquirerIn(
 ): number {
   if (isOfInstallation && acquirer === String(INSTALLATION)) return INSTALLATION;
   return idOf(acquirer as string | undefined, '--acquirer');
+}
+
+export function optionsIn(flags: readonly Pick<Flag, 'flag' | 'property'>[]): (property: string) => string | undefined {
+  return (property) => flags.find((each) => each.property === property)?.flag;
 }
 
 function optionsOf(flags: readonly Flag[]): ParseArgsOptionsConfig {

@@ -55,7 +55,7 @@ export interface OpenedKeyRing extends LiveKeyRing {
   readonly token: Token | undefined;
 }
 
-/** The installation's keys. @throws StartError in qa and prod, if other users may read them. In dev the first start creates them; elsewhere only `tapwire init` does. */
+/** The installation's keys. @throws StartError in qa and prod, if other users may read them. In dev the first start creates them; elsewhere only `tapwire init` and `tapwire keys create` do. */
 export async function openKeyRing(
   config: Config,
   onError: (error: unknown) => void = () => {},

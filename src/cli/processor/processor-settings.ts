@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { SETTINGS } from '#schemas/admin-operations';
-import type { StoredProcessor } from '#schemas/admin-routing';
-import { StartError } from '../../basics/errors.ts';
+import type { ProcessorSettings, StoredProcessor } from '#schemas/admin-routing';
+import { RequestRejected, StartError } from '../../basics/errors.ts';
 import { toHex } from '../../codecs/bytes/hex.ts';
 import { readReportedFigures } from '../../console/store/stored-figures.ts';
 import { createBacklogReader } from '../../observe/backlog.ts';
@@ -13,7 +13,15 @@ import { PROCESSOR_SETTINGS, processorSettingsFor } from '../../store/settings/p
 import type { Removal } from '../../store/settings/settings-table.ts';
 import { findProcessorFaults } from '../../store/switches/processor-reports.ts';
 import { findRecorded } from '../../store/transactions/attempt-messages.ts';
-import { changeOf, checkedBy, listAll, onDatabase, onPresentDatabase, onSettings } from '../administration.ts';
+import {
+  changeOf,
+  checkedBy,
+  listAll,
+  namingOptions,
+  onDatabase,
+  onPresentDatabase,
+  onSettings,
+} from '../administration.ts';
 import { type Columns, flag, idOf, listOf, onlyOne, printList, text } from '../output.ts';
 import { installedTypes } from '../plug-ins.ts';
 import { readJson } from '../read-input.ts';
@@ -48,7 +56,9 @@ export async function add(args: string[]): Promise<number> {
   const acquirerId = idOf(values.acquirer, '--acquirer');
   const { type, name } = values;
   const given = checkedBy(SETTINGS.processors.add.body, { type, name, config: readJson('--config', values.config) });
-  const added = await onSettings(await checkedSettings(), (settings) => settings.add(changeOf(acquirerId), given));
+  const added = await namingGrants(acquirerId, given, async () =>
+    onSettings(await checkedSettings(), (settings) => settings.add(changeOf(acquirerId), given)),
+  );
   console.log(
     `${listOf([added], COLUMNS)}\n\nThe processor receives no taps until a route leads to it: tapwire route add --acquirer ${acquirerId} --processor ${added.id}`,
   );
@@ -76,9 +86,11 @@ export async function change(args: string[]): Promise<number> {
     const { type, config } = await settings.find({ acquirerId }, id);
     const stated = isSameSwitch ? { isSameSwitch } : {};
     const given = checkedBy(SETTINGS.processors.change.body, { type, name, config: newConfig ?? config, ...stated });
-    return settings.change(changeOf(acquirerId), id, given, (stranded) => {
-      left = stranded;
-    });
+    return namingGrants(acquirerId, given, () =>
+      settings.change(changeOf(acquirerId), id, given, (stranded) => {
+        left = stranded;
+      }),
+    );
   });
   console.log(listOf([changed], COLUMNS));
   tellStranded(left);
@@ -105,6 +117,25 @@ export async function example([type = '']: string[]): Promise<number> {
   if (!processor) throw new StartError('BAD_CONFIG', `TYPE: expected one of ${[...types.keys()].join(', ')}`);
   console.log(JSON.stringify(processor.exampleConfig, null, 2));
   return 0;
+}
+
+/**
+ * Runs `act`; what it refuses names `--config`, and the settings with which the operator, who runs this command, would
+ * allow it.
+ */
+async function namingGrants<Result>(
+  acquirerId: number,
+  { type, config }: Pick<ProcessorSettings, 'type' | 'config'>,
+  act: () => Promise<Result>,
+): Promise<Result> {
+  const optionOf = (path: string) => path.replace(/^config\//, 'config ').replaceAll('/', '.');
+  return namingOptions(optionOf, act).catch(async (error) => {
+    const { data } = (await installedTypes()).get(type)?.configSchema.safeParse(config) ?? {};
+    if (!(error instanceof RequestRejected) || !data) throw error;
+    const missing = switchAccessOf(readConfig(process.env)).missingGrants(acquirerId, data);
+    const advice = missing.map(({ setting, grant }) => ({ pointer: setting, detail: `add ${grant} in every process` }));
+    throw new RequestRejected(error.code, [...(error.errors ?? []), ...advice]);
+  });
 }
 
 /** With the rules of the present environment, which the workers of this installation share. */

@@ -58,13 +58,6 @@ export async function insertApiKey(
   );
 }
 
-/** Whether an operator key exists. */
-export async function hasOperatorKey(database: Database): Promise<boolean> {
-  const live = 'acquirer_id is null and revoked_at is null and (expires_at is null or expires_at > now())';
-  const { rowCount } = await database.query(`select from api_keys where ${live} limit 1`);
-  return rowCount === 1;
-}
-
 function ownerOf({ acquirerId, integratorId, merchantId }: Row): ApiKeyOwner {
   if (acquirerId === null) return 'operator';
   return { acquirerId, ...(integratorId !== null && { integratorId }), ...(merchantId !== null && { merchantId }) };
@@ -92,6 +85,16 @@ export async function listOperatorKeys(database: Database): Promise<OperatorKey[
     database.query<object>(`${SELECT} order by created_at, id limit ${MAX_SHOWN}`),
   );
   return rows.map((row) => shown<OperatorKey>(row));
+}
+
+export function addOperatorKey(database: Database, actor: string, record: ApiKeyRecord): Promise<void> {
+  return inAdminCommit(database, INSTALLATION, async (client) => {
+    await insertApiKey(client, record);
+    const { id, mode, name, scopes } = record;
+    const after = { id, mode, name, scopes };
+    const change = { acquirerId: INSTALLATION, actor };
+    await recordChange(client, change, { action: 'add', kind: 'api key', id, before: null, after });
+  });
 }
 
 /** The key stops working within 5 s. @throws NotFound also if it is already revoked */

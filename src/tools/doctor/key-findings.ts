@@ -34,7 +34,7 @@ export async function keyFindings(
     keys = await open(path);
   } catch (error) {
     const reason = error instanceof TapwireError ? error.message : `${path} cannot be read`;
-    return [fault(PART, reason, 'run tapwire init for a new installation, or restore the file from its backup')];
+    return [fault(PART, reason, 'run tapwire keys create for a new installation, or restore the file from its backup')];
   }
   return [permissions(path, file), age(file.mtimeMs, nowMs), ...retiring(keys, nowMs)];
 }

@@ -15,9 +15,6 @@ import { certificateFindings } from './front-findings.ts';
 
 /** A switch in another country responds to a SYN within this time. */
 const DIAL_TIMEOUT_MS = 3_000;
-const GIVE =
-  'grant it to the acquirer in every process (SWITCH_NETWORKS, SWITCH_LISTENERS, SWITCH_KEYS), or change the processor';
-
 export interface SwitchQuestions {
   readonly types: ReadonlyMap<string, Processor>;
   readonly stored: readonly StoredProcessor[];
@@ -62,12 +59,18 @@ async function findingsOf(stored: StoredProcessor, questions: SwitchQuestions): 
   const { access } = questions;
   const foreign = access.faults(stored.acquirerId, config).map(({ path, detail }) => `${path.join('.')}: ${detail}`);
   // The doctor does not connect to addresses that the acquirer has no grant for.
-  if (foreign.length > 0) return [fault(part, foreign.join('; '), GIVE)];
+  if (foreign.length > 0) return [fault(part, foreign.join('; '), granting(access, stored.acquirerId, config))];
   const mayDial: MayDial = (address, port) => access.mayDial(stored.acquirerId, address, port);
   const dialled = await dialFindings(part, config, mayDial);
   if (dialled.every(({ verdict }) => verdict === 'good'))
     dialled.splice(0, 1, signOnFinding(dialled[0]!, stored, questions));
   return [...(await tlsFindings(part, stored, config, questions)), ...dialled];
+}
+
+function granting(access: SwitchAccess, acquirerId: number, config: SwitchConfig): string {
+  const missing = access.missingGrants(acquirerId, config).map(({ setting, grant }) => `${grant} to ${setting}`);
+  const add = missing.length > 0 ? `add ${missing.join(', ')} in every process, or ` : '';
+  return `${add}change the processor`;
 }
 
 async function tlsFindings(

@@ -98,12 +98,12 @@ describe('a fault is named, and exits with 1', () => {
     [
       'a processor that is not there',
       ['route', 'add', '--acquirer', '1', '--processor', '99'],
-      '/processorId: no processor',
+      '--processor: no processor',
     ],
     [
       'a scheme that no card has',
       ['route', 'add', '--acquirer', '1', '--processor', '1', '--scheme', 'X'],
-      '/scheme: must be one of',
+      '--scheme: must be one of',
     ],
     [
       'a file that is not there',
@@ -119,8 +119,8 @@ describe('a fault is named, and exits with 1', () => {
     const bad = { ...config(9101), iccForm: 'yaml', colour: 'red' };
     const { exitCode, stderr } = await addProcessor('type-1', bad);
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('/config/iccForm: ');
-    expect(stderr).toContain('/config/colour: unknown setting');
+    expect(stderr).toContain('--config iccForm: ');
+    expect(stderr).toContain('--config colour: unknown setting');
   });
 });
 
@@ -151,8 +151,11 @@ test('a processor that reaches what is not its acquirer’s is refused, with eac
   const config = { addresses, acquirerId: '50001', pinKey: { keyId: 'acquirer/2/pin', format: 0 } };
   const { exitCode, stderr } = await addProcessor('type-1', config);
   expect(exitCode).toBe(1);
-  expect(stderr).toContain('/config/addresses/0/host: an address that the operator has not given');
-  expect(stderr).toContain('/config/pinKey/keyId: a key that is not of this acquirer');
+  expect(stderr).toContain('--config addresses.0.host: an address that the operator has not given');
+  expect(stderr).toContain('--config pinKey.keyId: a key that is not of this acquirer');
+  expect(stderr).toContain('SWITCH_NETWORKS: add 1=127.0.0.1:5432 in every process');
+  // A key that names another acquirer cannot be granted.
+  expect(stderr).not.toContain('SWITCH_KEYS: add');
 });
 
 test('the example of a type is a configuration to start from', async () => {

@@ -70,10 +70,20 @@ const LOCALHOST = /(^|\.)localhost\.?$/i;
 const LOOPBACK = ['127.0.0.1', '::1'];
 
 const DENIED = {
-  address: 'an address that the operator has not given to this acquirer (SWITCH_NETWORKS)',
-  listener: 'a host and port that the operator has not given to this acquirer (SWITCH_LISTENERS)',
-  key: 'a key that is not of this acquirer (its own are acquirer/<id>/..., others are in SWITCH_KEYS)',
+  SWITCH_NETWORKS: 'an address that the operator has not given to this acquirer (SWITCH_NETWORKS)',
+  SWITCH_LISTENERS: 'a host and port that the operator has not given to this acquirer (SWITCH_LISTENERS)',
+  SWITCH_KEYS: 'a key that is not of this acquirer (its own are acquirer/<id>/..., others are in SWITCH_KEYS)',
 } as const;
+
+/** A setting with grants of the operator to acquirers. */
+export type GrantSetting = keyof typeof DENIED;
+
+/** A value that an acquirer must not use, and the values of the setting with which it could. */
+interface Denied {
+  readonly path: readonly PropertyKey[];
+  readonly setting: GrantSetting;
+  readonly grants: readonly string[];
+}
 
 /**
  * Controls which parts of the machine, its network and its HSM a switch's configuration may use. Acquirers configure
@@ -105,18 +115,35 @@ export class SwitchAccess {
 
   /** Resources in the configuration that do not belong to the acquirer. */
   faults(acquirerId: number, config: SwitchConfig): Fault[] {
-    const { keys } = this.#rules;
-    const addresses = config.addresses.flatMap(({ host, port }, at) =>
-      literalAddresses(host).every((address) => this.mayDial(acquirerId, address, port))
-        ? []
-        : [{ path: ['addresses', at, 'host'], detail: DENIED.address }],
+    return this.#denied(acquirerId, config).map(({ path, setting }) => ({ path, detail: DENIED[setting] }));
+  }
+
+  /** What the operator would have to add to which setting, for a configuration without faults: `1=10.1.0.5:9101`. */
+  missingGrants(acquirerId: number, config: SwitchConfig): { setting: GrantSetting; grant: string }[] {
+    return this.#denied(acquirerId, config).flatMap(({ setting, grants }) =>
+      grants.map((value) => ({ setting, grant: `${acquirerId}=${value}` })),
     );
-    const listener =
-      config.accept && !this.#mayListen(acquirerId, config.accept)
-        ? [{ path: ['accept', 'port'], detail: DENIED.listener }]
-        : [];
-    const foreign = keysNamedBy(config).filter(({ keyId }) => !keys.mayUse(acquirerId, keyId));
-    return [...addresses, ...listener, ...foreign.map(({ path }) => ({ path, detail: DENIED.key }))];
+  }
+
+  #denied(acquirerId: number, config: SwitchConfig): Denied[] {
+    const { keys } = this.#rules;
+    const denied: Denied[] = config.addresses.flatMap(({ host, port }, at) => {
+      const foreign = literalAddresses(host).filter((address) => !this.mayDial(acquirerId, address, port));
+      const grants = foreign.map((address) => placeOf(address, port));
+      return foreign.length === 0 ? [] : [{ path: ['addresses', at, 'host'], setting: 'SWITCH_NETWORKS', grants }];
+    });
+    const { accept } = config;
+    if (accept && !this.#mayListen(acquirerId, accept))
+      denied.push({
+        path: ['accept', 'port'],
+        setting: 'SWITCH_LISTENERS',
+        grants: [placeOf(accept.host, accept.port)],
+      });
+    for (const { path, keyId } of keysNamedBy(config).filter((named) => !keys.mayUse(acquirerId, named.keyId))) {
+      const isGrantable = ownerNamedBy(keyId) === undefined && !isExchangedKeyId(keyId);
+      denied.push({ path, setting: 'SWITCH_KEYS', grants: isGrantable ? [keyId] : [] });
+    }
+    return denied;
   }
 
   /**
@@ -136,6 +163,10 @@ export class SwitchAccess {
       (grant) => isGrantedTo(grant, acquirerId) && grant.what.host === host && hasPort(grant.what, port),
     );
   }
+}
+
+function placeOf(address: string, port: number): string {
+  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
 /**
