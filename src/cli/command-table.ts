@@ -152,7 +152,7 @@ export const COMMANDS: Sections = {
   Tests: {
     profile: { description: 'write the credentials file for tap and webhooks', load: () => import('./profile.ts') },
     load: {
-      description: 'run a load test and show the result (compare A.json B.json: compare two results)',
+      description: 'run a load test and show the result (compare A.json B.json; clean: remove what tests stored)',
       load: () => import('./load/load.ts'),
     },
     'verify-ledger': {

@@ -97,9 +97,10 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
       --issuer https://shop.example --kid shop-1 --private-key issuer.pem --api-key-file api.key`,
   ],
   load: [
-    'tapwire load --rate 500 --duration 2m --report load.html',
+    'tapwire load --rate 500 --duration 2m --report .tapwire/load.html',
     "tapwire load --arrivals steps:by=250,every=10s --fail-if 'p99>50ms,errors>0.1%'",
     'tapwire load compare before.json after.json --tolerance 5%',
+    'tapwire load clean',
   ],
   'verify-ledger': [
     'tapwire verify-ledger --ledger http://127.0.0.1:9000/ledger',

@@ -14,6 +14,7 @@ import { flag, text, texts } from '../output.ts';
 
 export const USAGE = `usage: tapwire load [options]                    run a load test against the gateway of npm start
        tapwire load compare A.json B.json [--tolerance 10%]
+       tapwire load clean                        remove what tests have stored
 
   --rate NUMBER            calls per second (300)
   --duration TIME          60s, 1500ms, 2m (30s)

@@ -13,22 +13,26 @@ import { failedThresholds, StepWatch } from '../../tools/load/thresholds.ts';
 import { toCliError, untilAskedToStop } from '../command-end.ts';
 import { bad } from '../output.ts';
 import { installedTypes } from '../plug-ins.ts';
+import { USAGE as CLEAN_USAGE, run as clean } from './load-clean.ts';
 import { USAGE as COMPARE_USAGE, run as compare } from './load-compare.ts';
 import { type LoadOptions, readLoadOptions, USAGE as TEST_USAGE } from './load-options.ts';
 import { describeResult, LoadProgress } from './load-table.ts';
 
-export const USAGE = `${TEST_USAGE}\n\n${COMPARE_USAGE}`;
+export const USAGE = `${TEST_USAGE}\n\n${COMPARE_USAGE}\n\n${CLEAN_USAGE}`;
 
 /** Time for responses to calls in flight after Ctrl-C. */
 const STOP_WITHIN_MS = 5_000;
 
 /**
  * `tapwire load`: an open-loop load test. Exit code 1 when a condition of `--fail-if` holds or the ledger check
- * fails, 2 when the test could not be run. `tapwire load compare` compares two results.
+ * fails, 2 when the test could not be run. `tapwire load compare` compares two results, and `tapwire load clean` removes
+ * what tests have stored.
  */
 export async function run(args: string[]): Promise<number> {
   try {
-    return args[0] === 'compare' ? await compare(args.slice(1)) : await test(args);
+    const [first, ...others] = args;
+    if (first === 'clean') return await clean(others);
+    return first === 'compare' ? await compare(others) : await test(args);
   } catch (error) {
     // Exit code 1 means that the gateway failed the test. A test that could not be run must have another code.
     const cliError = toCliError(error);

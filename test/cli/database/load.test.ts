@@ -135,3 +135,39 @@ test('the comparison after Ctrl-C waits for taps that the test has abandoned', a
   expect(await proveLedger(proof)).toMatchObject({ ok: true, violations: [] });
   expect(outcomeOf(await tap).type).toBe('Approved');
 });
+
+test('clean removes what load tests have stored, and nothing else', async () => {
+  const { database } = installation;
+  const { DATABASE_URL } = installation.environment();
+  const clean = (settings: NodeJS.ProcessEnv = {}) => runHere(run, ['clean'], { DATABASE_URL, ...settings });
+  const ofLoad = `merchant_id like '9____'`;
+  const other = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' })).serviceReference;
+  const { rows } = await database.query(`select id from transactions where ${ofLoad} limit 5`);
+  const others = async () =>
+    (await database.query(`select id, disposition from transactions where not ${ofLoad} order by id`)).rows;
+  const before = await others();
+  expect(before.length).toBeGreaterThan(0);
+
+  const urls = { BASE_URL: 'https://api.example', APP_URL: 'https://pay.example' };
+  const refused = await clean({ TAPWIRE_ENV: 'qa', TAPWIRE_ROLE: 'worker', ...urls });
+  expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('only in dev') });
+  await database.query(`update transactions set disposition = null where id = $1`, [rows[0].id]);
+  expect(await clean()).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('still open') });
+  await database.query(`update transactions set disposition = 0 where id = $1`, [rows[0].id]);
+
+  await eventually(async () => expect((await clean()).stdout).toMatch(/^Removed \d+ transactions and \d+ links/));
+  expect(await others()).toEqual(before);
+  const tables = await database.query(
+    `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
+  );
+  const holding = async (id: string) => {
+    const found = [];
+    for (const { name } of tables.rows) {
+      const { rowCount } = await database.query(`select from ${name} t where t::text like $1 limit 1`, [`%${id}%`]);
+      if (rowCount !== 0) found.push(name.replace(/_\d{8}$/, ''));
+    }
+    return found;
+  };
+  for (const { id } of rows) expect(await holding(id)).toEqual([]);
+  expect(await holding(other)).toContain('transaction_events');
+});
