@@ -44,6 +44,19 @@ test('the service of systemd sets settings that exist, and leaves the others to 
   expect(settings().map(({ name }) => name)).toEqual(expect.arrayContaining(names));
 });
 
+test('the bill of materials lists every dependency, and none of development', () => {
+  const cwd = fileURLToPath(ROOT);
+  const { stdout, stderr } = spawnSync('npm', ['run', '-s', 'sbom'], { cwd, encoding: 'utf8', maxBuffer: 100_000_000 });
+  const { bomFormat, components } = JSON.parse(stdout || stderr);
+  expect(bomFormat).toBe('CycloneDX');
+  const listed = new Set(components.map(({ purl }: { purl: string }) => purl.replace(/@[^@]+$/, '')));
+  const purlOf = (name: string) => `pkg:npm/${name.replace('@', '%40')}`;
+  const { dependencies, optionalDependencies, devDependencies } = JSON.parse(read('package.json'));
+  for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) expect(listed).toContain(purlOf(name));
+  for (const name of ['vitest', '@biomejs/biome', 'playwright-core'].filter((each) => each in devDependencies))
+    expect(listed).not.toContain(purlOf(name));
+});
+
 const HAS_HELM = spawnSync('helm', ['version']).status === 0;
 const HAS_KUBECONFORM = spawnSync('kubeconform', ['-v']).status === 0;
 
