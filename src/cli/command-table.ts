@@ -8,7 +8,7 @@ const messages = () => import('./messages.ts');
 export const COMMANDS: Sections = {
   'Try it': {
     demo: {
-      description: 'start everything, submit demo taps, and exit (--stay: keep running)',
+      description: 'start everything, submit demo taps, and exit (--stay: keep running; --open: in the browser)',
       load: () => import('./demo/demo.ts'),
     },
     tap: {

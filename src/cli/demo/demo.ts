@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -12,7 +13,7 @@ import { type Config, readConfig } from '../../start/config.ts';
 import { connectDatabase, type PreparedDatabase } from '../../start/open-stores.ts';
 import { chooseCount, openGroup } from '../../start/processes/open-group.ts';
 import { migrate } from '../../store/postgres/migrate.ts';
-import type { Profile } from '../../tools/phone/profile.ts';
+import { demoProfilePath, type Profile } from '../../tools/phone/profile.ts';
 import { type Behaviour, parseBehaviour } from '../../tools/simulator/behaviour/faulty-switch.ts';
 import { TEST_CARDS } from '../../tools/simulator/issuer/test-cards.ts';
 import { type Simulator, startSimulator } from '../../tools/simulator/start-simulator.ts';
@@ -34,9 +35,10 @@ import {
 import { DemoReceiver, submitDemoTaps } from './demo-taps.ts';
 
 /** What `--help` prints. */
-export const USAGE = `usage: tapwire demo [--stay] [--behaviour faulty|arbitrary [--seed NUMBER]]
+export const USAGE = `usage: tapwire demo [--stay] [--open] [--behaviour faulty|arbitrary [--seed NUMBER]]
 
   --stay       keep running after the demo taps
+  --open       keep running, and open a payment link in the browser
   --behaviour  of the simulated switches: faulty or arbitrary
   --seed       the order of their faults`;
 
@@ -52,12 +54,17 @@ const FAULTY_SWITCH_PROFILE: SwitchConfig['profile'] = {
 const AMOUNT_WITH_PIN = '50.05';
 
 /**
- * `tapwire demo [--stay] [--behaviour faulty|arbitrary [--seed NUMBER]]`: runs everything on one machine: Postgres, two
+ * `tapwire demo [--stay] [--open] [--behaviour faulty|arbitrary [--seed NUMBER]]`: runs everything on one machine: Postgres, two
  * simulated switches, a gateway process on each core, and a phone. The exit code is 1 when a tap does not end as
  * expected.
  */
 export async function run(args: string[]): Promise<number> {
-  const options = { stay: flag, behaviour: { ...text, default: 'correct' }, seed: { ...text, default: '1' } } as const;
+  const options = {
+    stay: flag,
+    open: flag,
+    behaviour: { ...text, default: 'correct' },
+    seed: { ...text, default: '1' },
+  } as const;
   const { values } = parseArgs({ args, options });
   const simulated = { behaviour: parseBehaviour(values.behaviour), seed: seedOf(values.seed) };
   const folder = process.env.TAPWIRE_DATA ?? '.tapwire';
@@ -70,7 +77,7 @@ export async function run(args: string[]): Promise<number> {
   try {
     release = await lockDemo(prepared.url, urlOf(config), config);
     await migrate(prepared.database);
-    return await demonstrate({ config, prepared, environment: settings, reserved }, values.stay, simulated);
+    return await demonstrate({ config, prepared, environment: settings, reserved }, values, simulated);
   } finally {
     await reserved.release();
     await release?.();
@@ -102,7 +109,7 @@ interface SwitchSettings {
 
 async function demonstrate(
   { config, prepared, environment, reserved }: DemoParts,
-  isToStay: boolean,
+  { stay, open }: { readonly stay: boolean; readonly open: boolean },
   simulated: SwitchSettings,
 ): Promise<number> {
   const stopping = untilAskedToStop();
@@ -120,10 +127,11 @@ async function demonstrate(
     await reserved.release();
     const gateway = await startProcesses({ config, prepared, environment });
     try {
-      introduce(profile, switches, simulator);
+      introduce(profile, config);
       const isAsExpected = await showTaps(profile, receiver, simulated);
-      if (isToStay) {
-        await inviteToPay(profile, config);
+      if (stay || open) {
+        const link = await inviteToPay(profile, config);
+        if (open) openInBrowser(link);
         await stopping;
         console.log('\nstopping ...');
       }
@@ -167,8 +175,8 @@ async function showTaps(profile: Profile, receiver: DemoReceiver, { behaviour }:
   return (await submitDemoTaps(profile)) && (await receiver.demonstrate(profile));
 }
 
-/** Prints the next steps, above all a link that the virtual phone on its page can pay in a browser. */
-async function inviteToPay(profile: Profile, { LINK_MINUTES }: Config): Promise<void> {
+/** Prints the next steps, above all a link that the virtual phone on its page can pay in a browser. @returns the link */
+async function inviteToPay(profile: Profile, { LINK_MINUTES }: Config): Promise<string> {
   const url = await createPayLink(profile, { amount: AMOUNT_WITH_PIN, currency: 'ZAR' });
   console.log(`
 Tapwire stays up (stop it with Ctrl-C). Open this payment link within ${LINK_MINUTES} minutes. Its page has a test phone; the PIN is 12345.
@@ -178,6 +186,7 @@ ${url}
 Also try:    ${TAPWIRE_COMMAND} link --amount 10.51      a link whose payment is declined
              ${TAPWIRE_COMMAND} tap --amount 10.00 --currency ZAR
              ${TAPWIRE_COMMAND} load`);
+  return url;
 }
 
 /** Empty when the database is not the embedded one. */
@@ -205,23 +214,22 @@ async function startSwitches(simulated: SwitchSettings): Promise<{ simulator: Si
   return { simulator, switches };
 }
 
-function introduce(
-  { url, apiKey, login, operator, merchant, issuer }: Profile,
-  switches: readonly DemoSwitch[],
-  { ledgerPort }: Simulator,
-): void {
-  console.log(`Tapwire is up.
+function introduce({ url, operator }: Profile, { TAPWIRE_DATA }: Config): void {
+  console.log(`Tapwire is up, with ${DEMO_TYPES.length} simulated switches.
 
-  gateway    ${url}    health ${url}/readyz    reference ${url}/docs
-${switches.map(({ processor, host, port }) => `  switch     ${host}:${port}  ${processor.name}, simulated`).join('\n')}
-  ledger     http://127.0.0.1:${ledgerPort}/ledger  the bookings of the switches
-  api key    ${apiKey}
+  gateway    ${url}
+  reference  ${url}/docs
   console    ${url}/ops  as ${operator?.username}  ${operator?.password}
-  login      ${login.username}  ${login.password}
-  merchant   ${merchant.id}  ${merchant.name}, terminal ${merchant.xTid}
-  issuer     ${issuer.iss}  kid ${issuer.kid}  (${issuer.algorithm}; signs merchant JWTs)
-${issuer.privateKey.trim().replace(/^/gm, '             ')}
+  secrets    ${demoProfilePath(TAPWIRE_DATA)}: API key, login of the merchant, key that signs its tokens
 `);
+}
+
+/** Opens an address in the browser of this machine. It was printed before, for a machine without one. */
+function openInBrowser(url: string): void {
+  const program = process.platform === 'darwin' ? 'open' : 'xdg-open';
+  spawn(program, [url], { detached: true, stdio: 'ignore' })
+    .once('error', () => console.error(`No browser was opened, because ${program} is missing.`))
+    .unref();
 }
 
 interface ReservedPort {
