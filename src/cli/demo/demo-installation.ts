@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createApiKey } from '../../auth/api-key.ts';
@@ -26,7 +26,7 @@ import {
   saveLoadMerchants,
   writeLoadProfile,
 } from '../../tools/load/load-profile.ts';
-import { demoProfilePath, type Profile, readProfile, writeProfile } from '../../tools/phone/profile.ts';
+import { createIssuer, demoProfilePath, type Profile, readProfile, writeProfile } from '../../tools/phone/profile.ts';
 import { demoKeysOf } from '../../tools/simulator/demo-hsm.ts';
 
 const ACQUIRER = 1;
@@ -212,19 +212,7 @@ async function createSecrets(database: Database, url: string): Promise<Profile> 
     passwordHash,
     role: 'admin',
   });
-  const { privateKey, publicKey } = generateKeyPairSync('ec', {
-    namedCurve: 'P-256',
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-  });
-  const issuer = {
-    iss: 'https://demo-integrator.example',
-    kid: 'demo-1',
-    audience: 'tapwire',
-    algorithm: 'ES256',
-    privateKey,
-    publicKey,
-  } as const;
+  const issuer = createIssuer({ iss: 'https://demo-integrator.example', kid: 'demo-1', audience: 'tapwire' });
   return { url, apiKey: text.reveal(), login, merchant: MERCHANT, issuer };
 }
 

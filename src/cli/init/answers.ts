@@ -82,11 +82,11 @@ export const BODIES = {
 
 export const QUESTIONS: readonly Question[] = [
   ofSetting('environment', ['TAPWIRE_ENV'], 'Environment: prod, qa or dev', 'prod', { fallback: 'prod' }),
-  ofSetting('url', ['BASE_URL', 'APP_URL'], 'URL at which phones and integrators reach it', 'https://pay.example.com', {
-    fallback: (answers) => (isDev(answers) ? 'http://127.0.0.1:8080' : undefined),
-  }),
   ofSetting('host', ['HOST'], 'Address to listen on', '127.0.0.1', { fallback: '127.0.0.1' }),
   ofSetting('port', ['PORT'], 'Port to listen on', '8080', { fallback: '8080' }),
+  ofSetting('url', ['BASE_URL', 'APP_URL'], 'URL at which phones and integrators reach it', 'https://pay.example.com', {
+    fallback: (answers) => (isDev(answers) ? `http://127.0.0.1:${answers.port}` : undefined),
+  }),
   ofSetting(
     'proxy',
     ['TRUSTED_PROXIES'],

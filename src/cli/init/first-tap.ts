@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { createPrivateKey, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { signPossessionProof } from '../../auth/issuers/issuer-keys.ts';
 import { SimulatorError, StartError } from '../../basics/errors.ts';
@@ -13,7 +13,7 @@ import type { PreparedDatabase } from '../../start/open-stores.ts';
 import { IssuerKeySettings } from '../../store/settings/credential-settings.ts';
 import { askAvailabilities } from '../../tools/doctor/switch-findings.ts';
 import { authorizationOf, Phone } from '../../tools/phone/phone.ts';
-import type { Profile } from '../../tools/phone/profile.ts';
+import { createIssuer, type Profile } from '../../tools/phone/profile.ts';
 import { demoHsm } from '../../tools/simulator/demo-hsm.ts';
 import { startSimulator } from '../../tools/simulator/start-simulator.ts';
 import { changeOf } from '../administration.ts';
@@ -113,13 +113,7 @@ async function openPhone({ settings, prepared, tenants, answers }: SimulatedInst
     };
     return { tap, close: async () => {} };
   }
-  const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const pem = { type: 'spki', format: 'pem' } as const;
-  const issuer = {
-    ...({ iss: ISSUER, kid: randomUUID(), audience, algorithm: 'ES256' } as const),
-    privateKey: keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    publicKey: keys.publicKey.export(pem).toString(),
-  };
+  const issuer = createIssuer({ iss: ISSUER, kid: randomUUID(), audience });
   const issuerKeys = new IssuerKeySettings(prepared.database, {
     policy: callbackPolicy(TAPWIRE_ENV),
     ownName: audience,
@@ -128,7 +122,11 @@ async function openPhone({ settings, prepared, tenants, answers }: SimulatedInst
   const { id } = await issuerKeys.add(change, {
     ...{ issuer: ISSUER, kid: issuer.kid, publicKey: issuer.publicKey, jwksUrl: null, algorithms: null },
     ...{ integratorId, merchantId: null },
-    proof: await signPossessionProof(keys.privateKey, 'ES256', { issuer: ISSUER, acquirerId, audience }),
+    proof: await signPossessionProof(createPrivateKey(issuer.privateKey), 'ES256', {
+      issuer: ISSUER,
+      acquirerId,
+      audience,
+    }),
   });
   const merchant = {
     id: merchantId,

@@ -73,11 +73,13 @@ export async function run(args: string[]): Promise<number> {
     console.log(`         ${await createMissingKeys(final, answers.keys === 'token')}`);
     const tenants = await ensureTenants(prepared.database, final, acquirerId, answers, config);
     const port = simulatedPort(answers);
+    const isAlone = port !== undefined && (await isOnlySwitch(prepared, port));
+    if (!isAlone) console.log('         No test tap is sent, because there is a switch that is not simulated.');
     const exitCode =
-      port === undefined
+      port === undefined || !isAlone
         ? printFindings(await examine(final, Date.now()))
         : await examineWithTap({ settings: final, prepared, tenants, answers, processor, config, port });
-    console.log(nextSteps(out, answers, exitCode));
+    console.log(nextSteps(out, answers, exitCode, isAlone ? port : undefined));
     return exitCode;
   } finally {
     await prepared.stop();
@@ -165,6 +167,15 @@ async function openDatabase(settings: Config): Promise<PreparedDatabase> {
   });
 }
 
+/** Whether a gateway that starts here can reach the simulated switch only: it signs on to the switches of all acquirers. */
+async function isOnlySwitch({ database }: PreparedDatabase, port: number): Promise<boolean> {
+  const { rows } = await database.query<{ config: Pick<SwitchConfig, 'addresses' | 'accept'> }>(
+    'select config from processors where removed_at is null',
+  );
+  const isSimulated = (each: { host: string; port: number }) => each.host === '127.0.0.1' && each.port === port;
+  return rows.every(({ config }) => !config.accept && config.addresses.every(isSimulated));
+}
+
 /** New keys beside a database with sealed cards or secrets could not open them. */
 async function refuseLostKeys({ database }: PreparedDatabase, settings: Config): Promise<void> {
   const path = keyRingPath(settings);
@@ -218,10 +229,9 @@ function writeEnvironment(path: string, values: NodeJS.ProcessEnv): void {
   writeFileSync(path, [head, ...lines].join('\n'), { mode: 0o600, flag: 'wx' });
 }
 
-function nextSteps(out: string, answers: Answers, exitCode: number): string {
+function nextSteps(out: string, answers: Answers, exitCode: number, port: number | undefined): string {
   const command = `tapwire --env-file ${out}`;
   if (exitCode !== 0) return `\nCorrect what is marked, then repeat: ${command} doctor`;
-  const port = simulatedPort(answers);
   const rows = [
     [`${command} start`, 'or the service of deploy/README.md'],
     [`${answers.url}/ops`, `the console, for ${answers.administrator}`],

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -29,6 +30,16 @@ export const profile = z.object({
 });
 
 export type Profile = z.infer<typeof profile>;
+
+/** An issuer with new keys, as the backend of a merchant would be. */
+export function createIssuer(names: Pick<Profile['issuer'], 'iss' | 'kid' | 'audience'>): Profile['issuer'] {
+  const keys = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  });
+  return { ...names, algorithm: 'ES256', ...keys };
+}
 
 /** The file that `npm start` writes, in the data folder. */
 export function demoProfilePath(folder: string): string {

@@ -8,6 +8,7 @@ import { completeAnswers, faultOf, QUESTIONS } from '../../../src/cli/init/answe
 import { run } from '../../../src/cli/init/init.ts';
 import { commands as keyCommands } from '../../../src/cli/keys.ts';
 import { demoKeysOf } from '../../../src/tools/simulator/demo-hsm.ts';
+import { freshSoftToken, HAS_SOFT_TOKEN } from '../../hsm/pkcs11/soft-token.ts';
 import { freePort } from '../../support/free-port.ts';
 import { runnerOf } from '../../support/run-commands.ts';
 import { runHere, tapwireHere } from '../../support/run-here.ts';
@@ -117,7 +118,7 @@ describe('answers that cannot be used change nothing, and each is named with a v
 
 describe('on a terminal', () => {
   test('what is not given is asked until it can be used, and an empty line takes the default value', async () => {
-    const lines = ['', 'pay.example.com', 'https://pay.example.com', '', '', '10.0.0.5', 'postgres://db/tapwire'];
+    const lines = ['', '', '', 'pay.example.com', 'https://pay.example.com', '10.0.0.5', 'postgres://db/tapwire'];
     const questions: string[] = [];
     const spy = vi.spyOn(console, 'error').mockImplementation(() => {});
     const { environment: _environment, url: _url, proxy: _proxy, database: _database, ...given } = answers();
@@ -129,7 +130,8 @@ describe('on a terminal', () => {
     spy.mockRestore();
     expect(complete).toMatchObject({ ...given, environment: 'prod', url: 'https://pay.example.com', port: '9000' });
     expect(complete).toMatchObject({ proxy: '10.0.0.5', 'tls-cert': '', database: 'postgres://db/tapwire' });
-    expect(questions.slice(0, 3).map((each) => each.split(' ')[0])).toEqual(['Environment:', 'URL', 'URL']);
+    expect(questions[2]).toBe('Port to listen on [9000]: ');
+    expect(questions.slice(3, 5).map((each) => each.split(' ')[0])).toEqual(['URL', 'URL']);
     expect(refused).toEqual([expect.stringContaining('--url: must be an http or https URL')]);
   });
 });
@@ -175,6 +177,24 @@ describe('a new installation', () => {
       readFileSync(join(folder, 'data', 'keys.json'), 'utf8'),
     ];
     expect(after).toEqual(before);
+  });
+
+  test('with a processor that has another switch now, no gateway signs on to it and no tap is sent', async () => {
+    const stored = await testDatabase.database.query('select config from processors');
+    const addresses = [{ host: '127.0.0.1', port: 1 }];
+    const set = (config: object) => testDatabase.database.query('update processors set config = $1', [config]);
+    await set({ ...stored.rows[0].config, addresses });
+    await testDatabase.database.query(`update transactions set disposition = 1`); // the first tap was declined
+    const before = await counts();
+    const { stdout } = await init(...flagsOf(answers()));
+    expect(stdout).toContain('No test tap is sent');
+    expect(stdout).not.toMatch(/^tap/m);
+    expect(stdout).toContain(
+      'FAULT processor 1 of acquirer 1: addresses.0.host: an address that the operator has not given',
+    );
+    expect(stdout).toContain('add 1=127.0.0.1:1 to SWITCH_NETWORKS in every process');
+    expect(await counts()).toEqual(before);
+    await set(stored.rows[0].config);
   });
 
   test('other settings than those of the file are refused', async () => {
@@ -237,6 +257,26 @@ test('a real switch: its addresses, listeners and keys are granted to the acquir
     expect(stdout).not.toMatch(/^tap/m);
     expect((await database.database.query('select from transactions')).rowCount).toBe(0);
   } finally {
+    await database.drop();
+  }
+});
+
+test.skipIf(!HAS_SOFT_TOKEN)('keys in a token: the file only names them, and the tap opens with them', async () => {
+  const database = await createTestDatabase();
+  const token = freshSoftToken();
+  try {
+    const inToken = {
+      ...{ ...answers(), database: database.url, data: join(folder, 'token'), keys: 'token' },
+      ...{ 'pkcs11-module': token.modulePath, 'pkcs11-token': token.label, 'pkcs11-pin-file': token.pinFile },
+    };
+    const out = join(folder, 'token.env');
+    const { exitCode, stdout, stderr } = await runHere(run, ['--yes', '--out', out, ...flagsOf(inToken)], {});
+    expect(exitCode, stdout + stderr).toBe(0);
+    expect(stdout).toMatch(/^tap {6}Approved/m);
+    const keys = JSON.parse(readFileSync(join(folder, 'token', 'keys.json'), 'utf8'));
+    for (const entry of Object.values<object[]>(keys).flat()) expect(entry).toHaveProperty('tokenKey');
+  } finally {
+    token.remove();
     await database.drop();
   }
 });
