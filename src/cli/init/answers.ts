@@ -8,6 +8,7 @@ import { newAcquirer } from '#schemas/admin-tenants';
 import { describeSystemError } from '../../basics/errors/system-error.ts';
 import { StartError } from '../../basics/errors.ts';
 import { type Config, environment } from '../../start/config/environment.ts';
+import { urlWithoutSecrets } from '../../store/postgres/open-database.ts';
 import { namingOptions } from '../administration.ts';
 import { readYesOrNo, text } from '../output.ts';
 
@@ -222,12 +223,14 @@ export type Ask = (question: string) => Promise<string>;
  *
  * @param known settings that exist, by name; they come before the value that applies otherwise
  * @param ask undefined if there is no terminal, or nothing is to be asked
+ * @param former answers of an earlier round, proposed again
  * @throws StartError BAD_CONFIG naming each flag whose value is missing or invalid, before anything is changed
  */
 export async function completeAnswers(
   given: Answers,
   known: NodeJS.ProcessEnv,
   ask: Ask | undefined,
+  former: Answers = {},
 ): Promise<Answers> {
   const answers: Record<string, string> = {};
   const faults: string[] = [];
@@ -235,8 +238,10 @@ export async function completeAnswers(
     const { name, settings = [], applies, fallback, missing = 'is required' } = question;
     const isAsked = applies?.(answers) ?? true;
     const without = typeof fallback === 'function' ? fallback(answers) : fallback;
-    const otherwise = known[settings[0] ?? ''] ?? without;
-    const answer = given[name] ?? (isAsked && ask ? await answerOf(question, otherwise, ask) : otherwise);
+    const otherwise = former[name] || (known[settings[0] ?? ''] ?? without);
+    const offered = given[name];
+    const isUsable = offered !== undefined && faultOf(question, offered) === undefined;
+    const answer = isAsked && ask && !isUsable ? await answerOf(question, otherwise, ask) : (offered ?? otherwise);
     answers[name] = isAsked ? (answer ?? '') : '';
     if (!isAsked) {
       if (given[name]) faults.push(`  --${name}: has no effect with the other answers; leave it out`);
@@ -254,7 +259,8 @@ export async function completeAnswers(
 /** Asks until the answer can be used. */
 async function answerOf(question: Question, otherwise: string | undefined, ask: Ask | undefined) {
   if (ask === undefined) return otherwise;
-  const hint = otherwise ? ` [${otherwise}]` : otherwise === '' ? ' [none]' : ` (such as ${question.example})`;
+  const shown = otherwise && question.name === 'database' ? urlWithoutSecrets(otherwise) : otherwise;
+  const hint = otherwise ? ` [${shown}]` : otherwise === '' ? ' [none]' : ` (such as ${question.example})`;
   for (;;) {
     const answer = (await ask(`${question.asks}${hint}: `)).trim() || otherwise;
     const fault = answer === undefined ? 'is required' : answer === '' ? undefined : faultOf(question, answer);

@@ -8,6 +8,7 @@ import { switchAccessOf } from '../../start/open-hsm-and-readers.ts';
 import { keyRingPath } from '../../start/open-key-ring.ts';
 import { type PreparedDatabase, prepareDatabase } from '../../start/open-stores.ts';
 import { type GrantSetting, keysNamedBy } from '../../switching/switches/access/switch-access.ts';
+import { toCliError } from '../command-end.ts';
 import { describedLine } from '../config.ts';
 import { examine, printFindings } from '../doctor.ts';
 import { createMissingKeys } from '../keys.ts';
@@ -51,13 +52,21 @@ export async function run(args: string[]): Promise<number> {
   const { answers: file, out, yes, ...flags } = parseArgs({ args, options }).values as Flags;
   const given: Answers = { ...(file !== undefined && readAnswers(file)), ...flags };
   const existing = existsSync(out) ? parseEnv(readFileSync(out, 'utf8')) : undefined;
-  const answers = await ask(given, { ...process.env, ...existing }, yes || file !== undefined);
-  const chosen = settingsOf(answers);
-  if (existing) refuseChanges(out, existing, chosen, given);
-  const settings = (more: NodeJS.ProcessEnv) => checkedSettings({ ...process.env, ...chosen, ...existing, ...more });
-  await checkTenants(answers);
-  const { processor, config } = await switchOf(answers);
-  const prepared = await openDatabase(settings({}));
+  // A secret can be known as a file.
+  const { DATABASE_URL_FILE: secret, ...known } = { ...process.env, ...existing };
+  if (secret) known.DATABASE_URL = `file:${secret}`;
+  const check = async (answers: Answers) => {
+    const chosen = settingsOf(answers);
+    if (existing) refuseChanges(out, existing, chosen, given);
+    const settings = (more: NodeJS.ProcessEnv) => checkedSettings({ ...process.env, ...chosen, ...existing, ...more });
+    await checkTenants(answers);
+    return { answers, chosen, settings, ...(await switchOf(answers)), prepared: await openDatabase(settings({})) };
+  };
+  const isTerminal = process.stdin.isTTY && !yes && file === undefined;
+  const checked = isTerminal
+    ? await askUntilUsable(given, known, check)
+    : await check(await completeAnswers(given, known, undefined));
+  const { answers, chosen, settings, processor, config, prepared } = checked;
   try {
     await refuseLostKeys(prepared, settings({}));
     const acquirerId = await ensureAcquirer(prepared.database, answers);
@@ -88,14 +97,25 @@ export async function run(args: string[]): Promise<number> {
 
 type Flags = Answers & { readonly answers?: string; readonly out: string; readonly yes: boolean };
 
-async function ask(given: Answers, known: NodeJS.ProcessEnv, isComplete: boolean): Promise<Answers> {
-  // A secret can be known as a file.
-  const file = known.DATABASE_URL_FILE;
-  const all = file ? { ...known, DATABASE_URL: `file:${file}` } : known;
-  if (isComplete || !process.stdin.isTTY) return completeAnswers(given, all, undefined);
+/** Asks again, with the former answers as proposals, if the answers cannot be used together or the database does not respond. */
+async function askUntilUsable<Result>(
+  given: Answers,
+  known: NodeJS.ProcessEnv,
+  use: (answers: Answers) => Promise<Result>,
+): Promise<Result> {
   const terminal = openTerminal();
   try {
-    return await completeAnswers(given, all, terminal.ask);
+    let answers = await completeAnswers(given, known, terminal.ask);
+    for (;;) {
+      try {
+        return await use(answers);
+      } catch (error) {
+        const fault = toCliError(error);
+        if (fault === undefined) throw error;
+        console.error(`\n${fault.description}\n\nOnce more; an empty line keeps an answer.`);
+        answers = await completeAnswers({}, known, terminal.ask, answers);
+      }
+    }
   } finally {
     terminal.close();
   }

@@ -136,6 +136,15 @@ describe('on a terminal', () => {
   });
 });
 
+test('an earlier answer is proposed again, without the password of a database', async () => {
+  const former = { ...answers(), database: 'postgres://gateway:pass-word-1@db/tapwire' };
+  const questions: string[] = [];
+  const complete = await completeAnswers({}, {}, async (question) => String(questions.push(question)).slice(9), former);
+  expect(complete).toMatchObject(former);
+  expect(questions.join('\n')).toContain('[First Bank]');
+  expect(questions.join('\n')).not.toContain('pass-word-1');
+});
+
 describe('a new installation', () => {
   test('has settings, keys, tenants and an approved tap, and the doctor finds no fault', async () => {
     const { mcc: _, ...flags } = answers();
