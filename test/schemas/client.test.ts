@@ -55,6 +55,7 @@ function shownBy({ security }: NamedOperation): Shows {
 
 /** Other requests over HTTP, and the reason. */
 const OTHERS = {
+  'src/cli/init/first-tap.ts': 'passes the requests of a phone on as a proxy does',
   'src/cli/webhooks.ts': 'passes events on to a receiver under development',
   'src/tools/load/machine-watch.ts': 'reads metrics, which are text',
   'src/http/pay-page/gateway.js': 'gives the client its fetch',
@@ -179,7 +180,8 @@ describe('a request', () => {
   });
 
   test('has a correlation id, and an idempotency key if it creates something, generated or given', async () => {
-    const respond = () => json({ serviceReference: ID, originalTransactionId: ID, amount: 1, currency: 'ZAR' }, 202);
+    const respond = () =>
+      json({ serviceReference: ID, originalTransactionId: ID, amount: '0.01', amountMinor: 1, currency: 'ZAR' }, 202);
     const { client, sent } = clientOf([respond(), respond(), json([])]);
     await client.voidSale({ params: { id: ID } });
     await client.voidSale({ params: { id: ID } }, { idempotencyKey: 'mine', correlationId: ID });
@@ -284,7 +286,10 @@ describe('a random UUID', () => {
 
 describe('a retry', () => {
   test('a retry of a safe request follows a temporary fault, with the same idempotency key', async () => {
-    const created = json({ serviceReference: ID, originalTransactionId: ID, amount: 1, currency: 'ZAR' }, 202);
+    const created = json(
+      { serviceReference: ID, originalTransactionId: ID, amount: '0.01', amountMinor: 1, currency: 'ZAR' },
+      202,
+    );
     const { client, sent } = clientOf([new TypeError('fetch failed'), refusal(503, { 'retry-after': '0' }), created]);
     await client.voidSale({ params: { id: ID } });
     const keys = sent.map(({ headers }) => headers.get('idempotency-key'));

@@ -60,10 +60,15 @@ interface Node {
 /** Explores every history of a case, shortest first. Of histories that lead to one state only the first continues. */
 export async function search(explored: Case, options: SearchOptions): Promise<SearchResult> {
   // Every other step throws a refusal, and no code reads its stack.
+  const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
-  const search = new Search(explored, options);
-  await search.run();
-  return search;
+  try {
+    const search = new Search(explored, options);
+    await search.run();
+    return search;
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit; // the next test file of this process may read stacks
+  }
 }
 
 class Search implements SearchResult {
