@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { CryptoError, StartError } from '../basics/errors.ts';
 import { requirePrivateFile } from '../basics/files/change-file.ts';
+import { parseJson } from '../basics/parse-json.ts';
 import { fromHex } from '../codecs/bytes/hex.ts';
 import { Secret } from '../codecs/bytes/secret.ts';
 import type { CardDataHsm, Hsm } from '../codecs/crypto/hsm.ts';
@@ -123,15 +124,6 @@ export function checkedHsmKeys(text: string, path: string): HsmKeysFile {
 /** The content of a key file as far as it is valid; undefined if it is too long. */
 export function parseHsmKeys(text: string): z.ZodSafeParseResult<HsmKeysFile> | undefined {
   return text.length > MAX_FILE_CHARS ? undefined : keysFile.safeParse(parseJson(text));
-}
-
-/** The message of JSON.parse quotes the text around the error, which here is a key. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const METHODS: readonly (keyof Hsm)[] = ['importKey', 'forgetKey', 'kcv', 'translatePin', 'mac', 'verifyMac'];

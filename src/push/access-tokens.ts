@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { SignJWT } from 'jose';
 import { z } from 'zod';
 import { StartError } from '../basics/errors.ts';
+import { parseJson } from '../basics/parse-json.ts';
 import { Secret } from '../codecs/bytes/secret.ts';
 import type { GuardedFetch } from '../outbound/guarded-fetch.ts';
 import type { Clock } from '../payments/ports/process-ports.ts';
@@ -87,14 +88,6 @@ export class AccessTokens {
       .setIssuedAt(iat)
       .setExpirationTime(iat + ASSERTION_SECONDS)
       .sign(account.privateKey);
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { Webhook as Signer } from 'standardwebhooks';
 import { type Webhook, webhook } from '#schemas/webhook';
+import { parseJson } from '../basics/parse-json.ts';
 import { openBytes, sealBytes } from '../card/card-vault.ts';
 import type { KeyRing } from '../card/key-ring.ts';
 import { Secret } from '../codecs/bytes/secret.ts';
@@ -96,7 +97,7 @@ export function verifyWebhook(secret: string, { headers, body }: ReceivedWebhook
   if (Math.abs(nowMs / 1_000 - Number(timestamp)) > TOLERANCE_SECONDS) return refused('age');
   const isSigned = (text: string) => includes(signatures, signer.sign(id, new Date(Number(timestamp) * 1_000), text));
   const text = isUtf8(body) ? Buffer.from(body).toString() : undefined;
-  const value = text === undefined ? undefined : parsed(text);
+  const value = text === undefined ? undefined : parseJson(text);
   if (text === undefined || !isSigned(text)) {
     // The gateway writes JSON without spaces. If this text is signed, only the formatting was changed on the way.
     return refused(value !== undefined && isSigned(JSON.stringify(value)) ? 'rawBody' : 'signature');
@@ -125,12 +126,4 @@ function includes(signatures: string, expected: string): boolean {
     const given = Buffer.from(signature);
     return given.length === wanted.length && timingSafeEqual(given, wanted);
   });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

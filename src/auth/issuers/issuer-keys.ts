@@ -2,6 +2,7 @@ import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { jwtVerify, SignJWT } from 'jose';
 import { publishedKey, publishedKeySet } from '#schemas/key-set';
 import { MAX_TOKEN_CHARS, POSSESSION_PROOF_TYPE, possessionProofClaims, type SigningAlgorithm } from '#schemas/tokens';
+import { parseJson } from '../../basics/parse-json.ts';
 import type { Tenant } from '../../payments/ports/store-ports.ts';
 
 /** A public key of an integrator or merchant, registered as PEM or published at a JWKS URL. */
@@ -127,14 +128,6 @@ export interface PublishedKey {
 export function readKeySet(json: string): readonly PublishedKey[] | undefined {
   const set = publishedKeySet.safeParse(parseJson(json));
   return set.success ? set.data.keys.flatMap(readPublishedKey) : undefined;
-}
-
-function parseJson(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Empty for an entry that is not understood (RFC 7517 5) or has another purpose. */
