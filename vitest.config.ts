@@ -49,7 +49,10 @@ const OF_PACKAGES = ['test/packages/**/*.test.ts'];
 /** Need Java and Maven (`npm run test:interop`). */
 const WITH_JPOS = ['test/interop/**/*.test.ts'];
 
-const onPostgres = { globalSetup: 'test/support/postgres-cluster.ts' };
+const onPostgres = {
+  globalSetup: 'test/support/postgres-cluster.ts',
+  setupFiles: 'test/support/cheap-passwords.ts',
+};
 
 /**
  * Each starts its own processes, one after the other. They end within a minute each on a quiet machine; the limit only
