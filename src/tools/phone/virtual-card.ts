@@ -1,5 +1,8 @@
 import { closeSync, openSync } from 'node:fs';
+import { z } from 'zod';
+import { StartError } from '../../basics/errors.ts';
 import { changeFile } from '../../basics/files/change-file.ts';
+import { parseJson } from '../../basics/parse-json.ts';
 import type { SampleCardName } from '../../card/sample-tap.ts';
 import { fromHex } from '../../codecs/bytes/hex.ts';
 import { type CardProfile, ChipCard } from '../simulator/issuer/chip-card.ts';
@@ -13,6 +16,8 @@ const COUNTER = 0x9f36;
 
 /** The ATC has two bytes. */
 const LAST_COUNTER = 0xffff;
+/** The last ATC by name of the card. */
+const cardCounters = z.record(z.string(), z.int().min(0).max(LAST_COUNTER));
 
 /** A chip card that computes real cryptograms and counts its transactions. */
 export class VirtualCard {
@@ -57,13 +62,15 @@ export class VirtualCard {
 /**
  * The next ATC of a card whose taps are commands: a file keeps the counters, by name. After the last one, the first follows.
  *
- * @throws StartError BAD_CONFIG if the file cannot be changed
+ * @throws StartError BAD_CONFIG if the file cannot be changed, or has other content
  */
 export async function nextCounter(path: string, name: string): Promise<number> {
   closeSync(openSync(path, 'a', 0o600));
   return changeFile(path, 'the file of card counters', (text) => {
-    const counters = JSON.parse(text || '{}') as Record<string, number>;
-    const counter = ((counters[name] ?? 0) % LAST_COUNTER) + 1;
-    return { text: JSON.stringify({ ...counters, [name]: counter }), result: counter };
+    const { data } = cardCounters.safeParse(parseJson(text || '{}'));
+    if (data === undefined)
+      throw new StartError('BAD_CONFIG', `${path} does not contain counters. Remove it, and the cards count from 1.`);
+    const counter = ((data[name] ?? 0) % LAST_COUNTER) + 1;
+    return { text: JSON.stringify({ ...data, [name]: counter }), result: counter };
   });
 }
