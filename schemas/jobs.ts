@@ -29,13 +29,6 @@ export const jobPayloads = {
   authorize: transactionAttempt,
   /** Submit a refund that an `api` process accepted. */
   refund: transactionAttempt,
-  /** The deadline has passed: move the transaction to a status in which it can remain. */
-  overdue: transactionAttempt,
-  /** The same for all taps that one commit inserted with one deadline. */
-  'overdue-taps': z.strictObject({
-    acquirerId: transactionAttempt.shape.acquirerId,
-    taps: z.array(transactionAttempt.omit({ acquirerId: true })).min(1),
-  }),
   /** The time for a PIN has ended: the decline that asked for it is final. */
   'expire-pin': transactionAttempt,
   /** The link has expired: its reference becomes available, unless a tap holds it. */

@@ -55,7 +55,7 @@ interface ProcessState
 }
 
 /** A permanently failed job. */
-export interface ShownDeadLetter {
+interface ShownDeadLetter {
   readonly id: string;
   readonly queue: string;
   readonly reason: string;

@@ -2,7 +2,7 @@ import { listDeadLetters } from '../jobs/queues.ts';
 import { createBacklogReader, readPendingWebhooks } from '../observe/backlog.ts';
 import { OPEN_REVERSAL_STATES } from '../payments/model/transaction.ts';
 import type { Database } from '../store/postgres/open-database.ts';
-import type { ConsoleBacklog, DatabaseState, OwedReversals, ShownDeadLetter } from './frame.ts';
+import type { ConsoleBacklog, DatabaseState, OwedReversals } from './frame.ts';
 
 /** Partial indexes contain the few rows that these queries count. */
 const OWED = `
@@ -22,9 +22,6 @@ select pg_database_size(current_database()) as bytes, count(*)::int as connectio
     order by changed_at desc limit ${MAX_MOVED}) m) as moved,
   (count(*) filter (where state = 'active'))::int as active, current_setting('max_connections')::int as "mostConnections"
 from pg_stat_activity where datname = current_database()`;
-
-/** A job that concerns more transactions shows only these; `tapwire jobs dead-letters` shows all. */
-const MAX_SHOWN_IDS = 5;
 
 /** The database is queried at most at this interval for each acquirer that is viewed, for any number of consoles. */
 const TRUSTED_FOR_MS = 4_000;
@@ -55,7 +52,7 @@ async function readInstallation(
   const [{ queues, webhooks }, owed, deadLetters, state] = await Promise.all([
     readWhole(),
     readOwed(database),
-    readDeadLetters(database),
+    listDeadLetters(database),
     database.query<DatabaseState>(STATE),
   ]);
   return { queues, webhooks, owed, deadLetters, database: state.rows[0] ?? null };
@@ -66,20 +63,11 @@ async function readAcquirer(database: Database, acquirerId: number): Promise<Con
   const [webhooks, owed, deadLetters] = await Promise.all([
     readPendingWebhooks(database, acquirerId),
     readOwed(database, acquirerId),
-    readDeadLetters(database, acquirerId),
+    listDeadLetters(database, undefined, acquirerId),
   ]);
   return { queues: [], webhooks, owed, deadLetters, database: null };
 }
 
 async function readOwed(database: Database, acquirerId?: number): Promise<OwedReversals[]> {
   return (await database.query<OwedReversals>(OWED, [acquirerId ?? null])).rows;
-}
-
-async function readDeadLetters(database: Database, acquirerId?: number): Promise<ShownDeadLetter[]> {
-  const letters = await listDeadLetters(database, undefined, acquirerId);
-  return letters.map(({ names: { ids, ...names }, ...letter }) =>
-    Array.isArray(ids)
-      ? { ...letter, names: { ...names, transactions: ids.length, ids: ids.slice(0, MAX_SHOWN_IDS) } }
-      : { ...letter, names },
-  );
 }

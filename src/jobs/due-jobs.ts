@@ -1,5 +1,5 @@
-import type { QueueName } from '#schemas/jobs';
 import type { JobTable } from './job-table.ts';
+import type { WorkName } from './queues.ts';
 
 /** A queue is also asked about if this share of its interval has passed, so that few statements serve all. */
 const EARLY = 3 / 4;
@@ -34,11 +34,11 @@ export class DueJobs {
   readonly #table: Pick<JobTable, 'queuesWithDueJobs'>;
   readonly #onError: (error: unknown) => void;
   readonly #seldomMs: number;
-  readonly #watched = new Map<QueueName, Watched>();
+  readonly #watched = new Map<WorkName, Watched>();
   /** When queues last had a job that was due. */
-  readonly #livelyAtMs = new Map<QueueName, number>();
+  readonly #livelyAtMs = new Map<WorkName, number>();
   /** The seconds in which inserted jobs are due. */
-  readonly #noted = new Map<QueueName, Set<number>>();
+  readonly #noted = new Map<WorkName, Set<number>>();
   #timer: NodeJS.Timeout | undefined;
   #asking: Promise<void> | undefined;
   #hasAsked = false;
@@ -59,14 +59,14 @@ export class DueJobs {
    * Calls `onDue` once, at most about `everyMs` after the queue has a job that is due and noted, unless `unwatch` comes
    * first. The first watchers are served at once: they may have jobs from before the process started.
    */
-  watch(queue: QueueName, everyMs: number, onDue: () => void): void {
+  watch(queue: WorkName, everyMs: number, onDue: () => void): void {
     const askedAtMs = this.#hasAsked ? performance.now() : LONG_AGO_MS;
     this.#watched.set(queue, { everyMs, onDue, askedAtMs });
     this.#schedule();
   }
 
   /** A job that is due in `inSeconds` is being inserted. */
-  note(queue: QueueName, inSeconds: number): void {
+  note(queue: WorkName, inSeconds: number): void {
     if (this.#seldomMs === 0 || inSeconds > MAX_NOTED_SECONDS) return;
     const noted = this.#noted.get(queue) ?? new Set();
     const second = Math.floor(performance.now() / 1_000 + inSeconds);
@@ -76,12 +76,12 @@ export class DueJobs {
     if (this.#watched.has(queue)) this.#schedule();
   }
 
-  unwatch(queue: QueueName): void {
+  unwatch(queue: WorkName): void {
     this.#watched.delete(queue);
   }
 
   /** The queue is lively from now on. */
-  hadWork(queue: QueueName): void {
+  hadWork(queue: WorkName): void {
     this.#livelyAtMs.set(queue, performance.now());
   }
 
@@ -99,7 +99,7 @@ export class DueJobs {
     this.#timer = setTimeout(() => void this.#ask(), Math.max(0, nextAtMs - performance.now()));
   }
 
-  #nextAtMs(queue: QueueName, { askedAtMs, everyMs }: Watched): number {
+  #nextAtMs(queue: WorkName, { askedAtMs, everyMs }: Watched): number {
     const soonAtMs = askedAtMs + everyMs;
     const seldomAtMs = askedAtMs + this.#seldomMs;
     const livelyUntilMs = (this.#livelyAtMs.get(queue) ?? LONG_AGO_MS) + LIVELY_MS;
@@ -108,7 +108,7 @@ export class DueJobs {
   }
 
   /** When the next noted job is due; in the past while it may not be committed. */
-  #notedAtMs(queue: QueueName): number {
+  #notedAtMs(queue: WorkName): number {
     const noted = this.#noted.get(queue) ?? [];
     const committedAtMs = performance.now() - NOTED_MS;
     let next = Number.POSITIVE_INFINITY;
@@ -133,7 +133,7 @@ export class DueJobs {
     this.#schedule();
   }
 
-  async #respond(asked: ReadonlyMap<QueueName, Watched>): Promise<void> {
+  async #respond(asked: ReadonlyMap<WorkName, Watched>): Promise<void> {
     try {
       for (const queue of await this.#table.queuesWithDueJobs([...asked.keys()])) {
         const watched = asked.get(queue)!;

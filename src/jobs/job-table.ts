@@ -10,7 +10,7 @@ import { beginWith, openTransaction } from '../store/postgres/pipelined-transact
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
 import type { IdentifiedJob, JobsInCommit } from '../store/transactions/jobs-in-commit.ts';
 import { PACES } from './paces.ts';
-import { DEAD_LETTERS, QUEUE_NAMES, QUEUES, STANDS_APART } from './queues.ts';
+import { DEAD_LETTERS, QUEUE_NAMES, QUEUES, STANDS_APART, type WorkName } from './queues.ts';
 
 /**
  * Finished jobs are deleted in the outcome's commit or soon after, so the few completed ones need not be kept long.
@@ -43,7 +43,12 @@ const WITH_DUE_JOBS = {
       select from pgboss.job where '${name}' = any($1::text[])
         and name = '${name}' and state < 'active' and not blocked and start_after <= now()
       order by priority desc, created_on limit 1) as due`,
-  ).join('\nunion all '),
+  )
+    .concat(
+      `select 'overdue' from (
+      select from open_attempts where 'overdue' = any($1::text[]) and due_at <= now() order by due_at limit 1) as due`,
+    )
+    .join('\nunion all '),
 };
 
 /**
@@ -173,10 +178,10 @@ export class JobTable implements JobsInCommit {
     return inserted;
   }
 
-  /** Which of these queues have a job that a fetch could take now. */
-  async queuesWithDueJobs(queues: readonly QueueName[]): Promise<QueueName[]> {
+  /** Which of these queues have a job that a fetch could take now, and whether an attempt is overdue. */
+  async queuesWithDueJobs(queues: readonly WorkName[]): Promise<WorkName[]> {
     const ask = async (client: pg.PoolClient, seal: Seal) => {
-      const response = client.query<{ queue: QueueName }>({ ...WITH_DUE_JOBS, values: [queues] });
+      const response = client.query<{ queue: WorkName }>({ ...WITH_DUE_JOBS, values: [queues] });
       seal();
       return (await response).rows.map(({ queue }) => queue);
     };

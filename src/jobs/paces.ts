@@ -25,9 +25,6 @@ export const PACES: Readonly<Record<QueueName, Pace>> = {
   authorize: { credits: 1_024, isShared: true, pollMs: AT_ONCE_MS },
   // Rare. If a merchant submits a day's refunds at once, they must not take the connections from taps.
   refund: { credits: 64, isShared: true, pollMs: AT_ONCE_MS },
-  overdue: { credits: 64, pollMs: SOON_MS },
-  // Each has up to a whole batch of taps.
-  'overdue-taps': { credits: 2, pollMs: SOON_MS },
   'expire-pin': { credits: 32, pollMs: SOON_MS },
   // Every link has one, and it is not urgent: a day's links may expire in one minute without an effect on taps. If a
   // reference is needed before its job has run, the request for it frees it.

@@ -5,13 +5,14 @@ import type { ReversalAttempt } from '../payments/ports/store-ports.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 import type { OpenHandover } from '../payments/taps/handovers.ts';
 import { createUseCases, type UseCases } from '../payments/use-cases.ts';
+import type { OpenAttempts, OverdueAttempt } from '../store/transactions/open-attempts.ts';
 import { DueJobs } from './due-jobs.ts';
 import type { JobTable } from './job-table.ts';
+import { OverdueAttempts, type OverdueResult } from './overdue-attempts.ts';
 import { PACES, rationByLoad } from './paces.ts';
 import { type JobResult, Pump, type WorkerSlot } from './pump.ts';
+import type { WorkName } from './queues.ts';
 
-/** An outcome may still be committed: check again when the grace has surely ended. */
-const NOT_YET_SECONDS = 1;
 /** Between two purges that found nothing further to remove. */
 const PURGE_AGAIN_SECONDS = 3_600;
 
@@ -25,10 +26,10 @@ type Handler<Queue extends QueueName> = (
 type Handlers = { readonly [Queue in QueueName]?: Handler<Queue> };
 
 /** Runs a job's work inside a wrapper, such as a span. */
-export type AroundJob = <Result>(queue: QueueName, asked: object, work: () => Promise<Result>) => Promise<Result>;
+export type AroundJob = <Result>(queue: WorkName, asked: object, work: () => Promise<Result>) => Promise<Result>;
 
 export interface PipelineOptions {
-  readonly onError: (error: unknown, queue: QueueName, asked?: JobPayloads[QueueName]) => void;
+  readonly onError: (error: unknown, queue: WorkName, asked?: object) => void;
   /** Called if the database did not say which queues have jobs; it is asked again. */
   readonly onUnknownDue: (error: unknown) => void;
   /** Interval at which a process without work looks for jobs of others (`DueJobs`). */
@@ -39,14 +40,16 @@ export interface PipelineOptions {
   readonly retryPush: (payload: JobPayloads['push']) => Promise<JobResult<JobPayloads['push']>>;
   /** Removes one batch of data that is past its retention time. */
   readonly purge: () => Promise<'more' | 'done'>;
+  readonly openAttempts: OpenAttempts;
   /** Wraps each job; nothing by default. */
   readonly around?: AroundJob | undefined;
 }
 
-/** The jobs that move every transaction on if no request does; one use case for each queue. */
+/** Moves every transaction on if no request does: by a use case for each queue, and by decisions of overdue attempts. */
 export class Pipeline {
   readonly #pumps = new Map<QueueName, Pump<QueueName>>();
   readonly #due: DueJobs;
+  readonly #overdue: OverdueAttempts;
   readonly #useCases: UseCases;
 
   constructor(jobs: JobTable, deps: TransactionDependencies, options: PipelineOptions) {
@@ -65,6 +68,11 @@ export class Pipeline {
       const pump = new Pump(jobs, this.#due, { queue, ...pace, ...rationed, leftToOthers, handle, onError });
       this.#pumps.set(queue, pump);
     }
+    const decide = (attempt: OverdueAttempt) =>
+      around('overdue', attempt, () => decideOverdue(deps, this.#useCases, attempt));
+    this.#overdue = new OverdueAttempts(options.openAttempts, this.#due, decide, (error, attempt) =>
+      onError(error, 'overdue', attempt),
+    );
   }
 
   /** Polls the queue now, because it has work. */
@@ -79,33 +87,37 @@ export class Pipeline {
 
   /** Takes no further jobs and lets those in progress finish. */
   async stop(): Promise<void> {
-    await Promise.all([this.#due.stop(), ...[...this.#pumps.values()].map((pump) => pump.stop())]);
+    await Promise.all([
+      this.#due.stop(),
+      this.#overdue.stop(),
+      ...[...this.#pumps.values()].map((pump) => pump.stop()),
+    ]);
   }
 }
 
+/** Decides the attempt, if it is still the transaction's last. */
+async function decideOverdue(
+  { store }: TransactionDependencies,
+  { outcomes }: UseCases,
+  attempt: OverdueAttempt,
+): Promise<OverdueResult> {
+  const transaction = await store.find(attempt);
+  if (transaction?.attempt !== attempt.attempt) return 'rests';
+  return outcomes.decideOverdue(transaction);
+}
+
 function handlersOf(
-  { links, store }: TransactionDependencies,
-  { handovers, outcomes, pins, reversals, completions, refunds }: UseCases,
-  { openHandover, deliverWebhook, retryPush, purge }: Omit<PipelineOptions, 'onError' | 'onUnknownDue' | 'around'>,
+  { links }: TransactionDependencies,
+  { handovers, pins, reversals, completions, refunds }: UseCases,
+  {
+    openHandover,
+    deliverWebhook,
+    retryPush,
+    purge,
+  }: Omit<PipelineOptions, 'onError' | 'onUnknownDue' | 'openAttempts' | 'around'>,
 ): Handlers {
-  /** Decides the named attempt, if it is still the transaction's last. */
-  const decideOverdueAttempt = async (asked: JobPayloads['overdue']): Promise<'decided' | 'notYet'> => {
-    const transaction = await store.find(asked);
-    if (!transaction || transaction.attempt !== asked.attempt) return 'decided';
-    return outcomes.decideOverdue(transaction);
-  };
   return {
     ...(openHandover && { authorize: (asked) => handovers.submit(openHandover, asked) }),
-    overdue: async (asked) => {
-      const decided = await decideOverdueAttempt(asked);
-      return decided === 'decided' ? 'done' : { againAfterSeconds: NOT_YET_SECONDS };
-    },
-    'overdue-taps': async ({ acquirerId, taps }) => {
-      const decided = await Promise.all(taps.map((tap) => decideOverdueAttempt({ acquirerId, ...tap })));
-      const undecided = taps.filter((_, n) => decided[n] === 'notYet');
-      if (undecided.length === 0) return 'done';
-      return { againAfterSeconds: NOT_YET_SECONDS, payload: { acquirerId, taps: undecided } };
-    },
     'expire-pin': (asked) => pins.expire(asked),
     'expire-link': (asked) => expireLink(links, asked),
     reverse: (asked) => reversals.send(asked),

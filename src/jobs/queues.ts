@@ -19,11 +19,9 @@ interface QueuePolicy {
 const UNTIL_DONE = { retryLimit: 10_000, retryDelay: 1, retryBackoff: true, retryDelayMax: 60 } as const;
 
 export const QUEUES: Readonly<Record<QueueName, QueuePolicy>> = {
-  // At most two tries fit before respond_by; then `overdue` takes over.
+  // At most two tries fit before respond_by; then the attempt is overdue.
   authorize: { expireInSeconds: 50, retryLimit: 3, retryDelay: 1, retryBackoff: false },
   refund: { expireInSeconds: 50, retryLimit: 3, retryDelay: 1, retryBackoff: false },
-  overdue: { expireInSeconds: 15, ...UNTIL_DONE },
-  'overdue-taps': { expireInSeconds: 15, ...UNTIL_DONE },
   'expire-pin': { expireInSeconds: 15, ...UNTIL_DONE },
   'expire-link': { expireInSeconds: 15, ...UNTIL_DONE },
   // Longer than any switch's deadline, so that a repeat is not sent while the first one waits for its response.
@@ -38,22 +36,23 @@ export const QUEUES: Readonly<Record<QueueName, QueuePolicy>> = {
   push: { expireInSeconds: 30, retryLimit: 3, retryDelay: 5, retryBackoff: false },
 };
 
-/**
- * Queues that may hold a hundred thousand jobs have their own table, so that scanning them does not affect the
- * others.
- */
-export const STANDS_APART: ReadonlySet<QueueName> = new Set<QueueName>(['overdue', 'overdue-taps', 'webhook']);
+/** A queue that may hold a hundred thousand jobs has its own table, so that scanning it does not affect the others. */
+export const STANDS_APART: ReadonlySet<QueueName> = new Set<QueueName>(['webhook']);
 
 export const QUEUE_NAMES = Object.keys(jobPayloads) as QueueName[];
+
+/** What workers look for: jobs of a queue, or attempts that are overdue (overdue-attempts.ts). */
+export type WorkName = QueueName | 'overdue';
+export const WORK_NAMES: readonly WorkName[] = [...QUEUE_NAMES, 'overdue'];
 
 /**
  * Receives jobs whose payload is invalid or whose retries are used up. A person examines them and may redrive them.
  */
 export const DEAD_LETTERS = 'dead-letters';
 
-/** The rows that a job concerns. `ids` are the transactions of a job that concerns several. */
+/** The rows that a job concerns. */
 export interface PayloadNames {
-  readonly [name: string]: string | number | readonly string[];
+  readonly [name: string]: string | number;
 }
 
 /** No count or id of the gateway is larger, and every card number is. */
@@ -64,16 +63,14 @@ const LARGEST_NUMBER = 2 ** 31;
  * payload may contain anything else, which is omitted.
  */
 export function namesInPayload(queue: string, payload: unknown): PayloadNames {
-  const schema = jobPayloads[queue as QueueName];
-  if (schema === undefined || typeof payload !== 'object' || payload === null) return {};
+  const known = queue === 'overdue' ? jobPayloads.authorize : jobPayloads[queue as QueueName];
+  if (known === undefined || typeof payload !== 'object' || payload === null) return {};
   const given = new Map<string, unknown>(Object.entries(payload));
   const names: Record<string, PayloadNames[string]> = {};
-  for (const name of Object.keys(schema.shape)) {
+  for (const name of Object.keys(known.shape)) {
     const value = given.get(name);
     if (isId(value) || isNumber(value)) names[name] = value;
   }
-  const taps = 'taps' in schema.shape ? given.get('taps') : undefined;
-  if (Array.isArray(taps)) names.ids = taps.map((tap) => tap?.id).filter(isId);
   return names;
 }
 
@@ -90,7 +87,7 @@ export const MAX_LISTED = 100;
 
 /** Numbers of a queue. */
 export interface QueueFigures {
-  readonly queue: QueueName;
+  readonly queue: WorkName;
   /** Due, and not taken yet. */
   readonly ready: number;
   /** Taken by a worker. */
@@ -126,13 +123,17 @@ select coalesce(source_name, name) as queue,
   count(*) filter (where source_name is null and state = 'retry')::int as retry,
   count(*) filter (where source_name is not null)::int as dead,
   extract(epoch from now() - min(start_after) filter (where source_name is null and state < 'active' and start_after <= now()))::float8 as "oldestReadySeconds"
-from pgboss.job where state < 'completed' group by 1`;
+from pgboss.job where state < 'completed' group by 1
+union all
+select 'overdue', count(*) filter (where due_at <= now())::int, 0, count(*) filter (where due_at > now())::int, 0, 0,
+  extract(epoch from now() - min(due_at) filter (where due_at <= now()))::float8
+from open_attempts`;
 
-/** Every queue, including those without a job. */
+/** Every queue, including those without a job. Open attempts count as one: those that are overdue are ready. */
 export async function queueFigures(database: pg.Pool): Promise<QueueFigures[]> {
   const { rows } = await database.query<QueueFigures>(FIGURES);
   const none = { ready: 0, active: 0, waiting: 0, retry: 0, dead: 0, oldestReadySeconds: null };
-  return QUEUE_NAMES.map((queue) => rows.find((row) => row.queue === queue) ?? { queue, ...none });
+  return WORK_NAMES.map((queue) => rows.find((row) => row.queue === queue) ?? { queue, ...none });
 }
 
 // For a failure the reason is the pump's text; for an expired claim it is pg-boss's message.

@@ -14,6 +14,7 @@ import type { TransactionDependencies } from '../payments/ports/transaction-depe
 import type { Database } from '../store/postgres/open-database.ts';
 import { LocalWakeups, SharedWakeups } from '../store/postgres/wakeups.ts';
 import type { postgresHandoverKeys } from '../store/switches/handover-keys.ts';
+import { OpenAttempts } from '../store/transactions/open-attempts.ts';
 import { purge, type Retention } from '../store/transactions/purge.ts';
 import { PostgresPromptDeliveries } from '../store/webhooks/prompt-deliveries.ts';
 import {
@@ -76,6 +77,7 @@ export async function startJobs(
     othersJobsEveryMs: isWorker ? 0 : parts.othersJobsEveryMs,
     openHandover: opener && readHandovers(opener),
     deliverWebhook: (payload, jobId, hand) => deliverer.deliver(payload, jobId, hand),
+    openAttempts: new OpenAttempts(databases.jobs),
     around: parts.around,
     retryPush: (payload) => parts.pushes.payments.retry(payload),
     purge: () => purge(databases.reports, retentionOf(config), onPartitionError),

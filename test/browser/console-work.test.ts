@@ -263,7 +263,7 @@ describe('the work of operators', () => {
       const { database } = installation;
       await database.query(
         `insert into pgboss.job (id, name, data, source_name, source_output, source_created_on)
-         values ($1, 'dead-letters', '{"acquirerId": 1, "id": "11111111-2222-4333-8444-555555555556", "attempt": 1}', 'overdue',
+         values ($1, 'dead-letters', '{"acquirerId": 1, "id": "11111111-2222-4333-8444-555555555556", "attempt": 1}', 'expire-pin',
            '{"reason": "the switch is silent"}', now())`,
         [job],
       );
@@ -298,9 +298,9 @@ describe('the work of operators', () => {
       const visited = await visit('operator', '/ops/work/audit');
       const { page } = visited;
       await page.locator('#work-title').getByText('Audit').waitFor();
-      await page.goto(addressOf('/ops/work/jobs?queue=overdue&state=dead'));
+      await page.goto(addressOf('/ops/work/jobs?queue=expire-pin&state=dead'));
       await page.locator('#work-rows').getByText('the switch is silent').waitFor();
-      expect(await page.locator('#work-filters [name="queue"]').inputValue()).toBe('overdue');
+      expect(await page.locator('#work-filters [name="queue"]').inputValue()).toBe('expire-pin');
       await page.reload();
       await page.getByRole('button', { name: `Retry the job ${job}` }).click();
       await page.locator('#sure').getByRole('button', { name: 'Retry' }).dblclick();

@@ -25,14 +25,13 @@ describe.each([
     await relay.close();
   });
 
-  test('another database connection sees the submission and its live job when the bytes arrive', async () => {
+  test('another database connection sees the submission and its open attempt when the bytes arrive', async () => {
     const seen: string[] = [];
     relay.onRequest = async ({ stan, tid }) => {
       const { rows } = await installation.database.query(
         `select t.status, t.sent_at is not null and t.sealed_card is not null as "hasFacts",
-           j.start_after > t.deadline_at as "isGuarded"
-         from transactions t join pgboss.job j on j.state < 'completed' and (j.name = 'overdue' and j.id = t.overdue_job
-           or j.name = 'overdue-taps' and j.data -> 'taps' @> jsonb_build_array(jsonb_build_object('id', t.id, 'attempt', t.attempt)))
+           o.due_at > t.deadline_at as "isGuarded"
+         from transactions t join open_attempts o on o.acquirer_id = t.acquirer_id and o.id = t.id and o.attempt = t.attempt
          where t.stan = $1 and t.tid = $2`,
         [stan, tid],
       );

@@ -24,7 +24,7 @@ test('a phone that hangs up before the response is recorded as such with the out
   expect(await gone).toBe('AbortError');
 
   const [{ id } = { id: '' }] = await storedTransactions(database);
-  // The `overdue` job, which would record it a minute after the tap, is not due yet.
+  // A worker would record it when the attempt is overdue, a minute after the tap.
   const failed = await untilStatus(database, id, 'FailedToRespondToPhone');
   expect(failed).toMatchObject({ responseCode: '00', disposition: 0 });
 

@@ -4,14 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fromHex } from '../../src/codecs/bytes/hex.ts';
-import { JobTable } from '../../src/jobs/job-table.ts';
 import { localDateTime } from '../../src/kits/processor-kit/field-values.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import type { TapRequest } from '../../src/payments/ports/switch-ports.ts';
 import { inTransaction } from '../../src/store/postgres/group-commit.ts';
 import type { PhoneTap } from '../../src/tools/phone/phone.ts';
 import { eventually } from '../support/eventually.ts';
-import { failOnBug } from '../support/fail-on-bug.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectSoundStates } from '../support/invariants.ts';
 import { createLink, type HandedLink, linkBody, post } from '../support/links.ts';
@@ -99,10 +97,8 @@ async function age(copy: TestDatabase): Promise<void> {
   await copy.database.query(`update database_epoch set ${earlier(['seen_at'])}`);
 }
 
-/** Puts a sale back into the moment when its request was under way, with the job that decides it. */
+/** Puts a sale back into the moment when its request was under way, overdue by now. */
 async function putUnderWay(copy: TestDatabase, id: string): Promise<void> {
-  const overdue = { queue: 'overdue', data: { acquirerId: 1, id, attempt: 1 } } as const;
-  const jobs = await JobTable.open(copy.database, failOnBug);
   await inTransaction(copy.database, async (client) => {
     await client.query(
       `update transactions set status = 4, disposition = null, response_code = null, authorization_code = null,
@@ -117,9 +113,8 @@ async function putUnderWay(copy: TestDatabase, id: string): Promise<void> {
       [id],
     );
     await client.query(`delete from webhook_events where transaction_id = $1`, [id]);
-    await jobs.enqueue(client, [overdue]);
+    await client.query('insert into open_attempts values (1, $1, 1, clock_timestamp())', [id]);
   });
-  await jobs.close();
 }
 
 describe.each([

@@ -19,7 +19,7 @@ beforeAll(async () => {
   // No job of these tests is worked on.
   const died = `insert into pgboss.job (name, data, source_name, source_output, source_created_on, created_on)
     select 'dead-letters', json_build_object('acquirerId', 1 + n % 2, 'id', gen_random_uuid(), 'attempt', 1, 'pan', '4111111111111111'),
-      'overdue', '{"reason":"the switch is silent"}', now(), now() - n * interval '1 s' from generate_series(1, 120) n`;
+      'expire-pin', '{"reason":"the switch is silent"}', now(), now() - n * interval '1 s' from generate_series(1, 120) n`;
   await installation.database.query(died);
 });
 afterAll(() => installation.stop());
@@ -54,7 +54,7 @@ describe('the lists of the work view', () => {
     expect(jobs).toHaveLength(60);
     expect(JSON.stringify(jobs)).not.toContain('4111111111111111');
     expect(jobs[0]).toMatchObject({
-      queue: 'overdue',
+      queue: 'expire-pin',
       state: 'dead',
       error: 'the switch is silent',
       names: { acquirerId: 2 },
@@ -63,7 +63,7 @@ describe('the lists of the work view', () => {
 
   test('continue after the last row of a page, without gaps and repeats', async () => {
     const session = await logIn(INSTALLATION, 'viewer');
-    const rows = await readAll(session, 'jobs', { queue: 'overdue', state: 'dead' });
+    const rows = await readAll(session, 'jobs', { queue: 'expire-pin', state: 'dead' });
     expect(new Set(rows.map(({ id }) => id)).size).toBe(120);
     expect(rows).toHaveLength(120);
   });

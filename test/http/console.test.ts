@@ -235,7 +235,7 @@ describe('a transaction that is uncertain or was given up', () => {
     const { database } = installation;
     const [own, others] = [await logIn({ acquirerId: 2 }, 'viewer'), await logIn(INSTALLATION, 'viewer')];
     const died = `insert into pgboss.job (name, data, source_name, source_created_on, created_on)
-      select 'dead-letters', json_build_object('acquirerId', $1::int, 'id', gen_random_uuid()), 'overdue', now(), now() - $2::interval
+      select 'dead-letters', json_build_object('acquirerId', $1::int, 'id', gen_random_uuid()), 'expire-pin', now(), now() - $2::interval
       from generate_series(1, $3)`;
     await database.query(died, [2, '1 hour', 1]);
     await database.query(died, [1, '0 s', 120]);
@@ -357,7 +357,7 @@ describe('an action', () => {
     const { rows } = await database.query('select round from webhook_events where id = $1', [event]);
     expect(rows[0].round).toBe(2);
     const { rows: letters } = await database.query(
-      `insert into pgboss.job (name, data, source_name) values ('dead-letters', '{"acquirerId": 1}', 'overdue') returning id`,
+      `insert into pgboss.job (name, data, source_name) values ('dead-letters', '{"acquirerId": 1}', 'expire-pin') returning id`,
     );
     const redrive = { act: 'redriveDeadLetter', id: letters[0].id };
     expect((await act(stranger, redrive)).status).toBe(404);

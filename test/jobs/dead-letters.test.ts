@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { JobTable } from '../../src/jobs/job-table.ts';
-import { type DeadLetter, listDeadLetters, QUEUE_NAMES, queueFigures } from '../../src/jobs/queues.ts';
+import { type DeadLetter, listDeadLetters, queueFigures, WORK_NAMES } from '../../src/jobs/queues.ts';
 import { failOnBug } from '../support/fail-on-bug.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -26,7 +26,7 @@ function tapwireJobs(...args: string[]) {
 
 /** Puts a job among the dead letters, as a pump does that cannot read it. */
 async function die(
-  queue: 'overdue' | 'overdue-taps' | 'authorize',
+  queue: 'expire-pin' | 'authorize',
   data: object,
   reason = 'attempt: too small',
 ): Promise<DeadLetter> {
@@ -41,7 +41,7 @@ async function figuresOf(queue: string) {
 }
 
 test('every queue is shown with its due, later, active and retried jobs, and the age of the oldest due one', async () => {
-  expect((await queueFigures(testDatabase.database)).map(({ queue }) => queue)).toEqual(QUEUE_NAMES);
+  expect((await queueFigures(testDatabase.database)).map(({ queue }) => queue)).toEqual(WORK_NAMES);
   await jobs.boss.insert('reverse', [{ data: {} }, { data: {} }, { data: {} }, { data: {}, startAfter: 3_600 }]);
   const [taken, failed] = await jobs.boss.fetch('reverse', { batchSize: 2, includeMetadata: true });
   await jobs.boss.fail('reverse', { id: failed!.id, retryCount: failed!.retryCount }, { reason: 'StoreUnavailable' });
@@ -59,27 +59,17 @@ test('every queue is shown with its due, later, active and retried jobs, and the
 
 test('a job that cannot be read is listed with its queue and its reason, and of its payload only names', async () => {
   const data = { ...payload(), pan: PAN, track: Number(PAN) };
-  const letter = await die('overdue', { ...data, attempt: Number(PAN) });
+  const letter = await die('expire-pin', { ...data, attempt: Number(PAN) });
   expect(letter).toMatchObject({
-    queue: 'overdue',
+    queue: 'expire-pin',
     reason: 'attempt: too small',
     names: { acquirerId: 7, id: data.id },
   });
   expect(JSON.stringify(letter)).not.toContain(PAN);
-  expect(await figuresOf('overdue')).toMatchObject({ dead: 1, ready: 0, active: 0 });
-  const { stdout } = await tapwireJobs('dead-letters', 'list', '--queue', 'overdue');
+  expect(await figuresOf('expire-pin')).toMatchObject({ dead: 1, ready: 0, active: 0 });
+  const { stdout } = await tapwireJobs('dead-letters', 'list', '--queue', 'expire-pin');
   expect(stdout).toContain(letter.id);
   expect(stdout).toContain(`acquirerId=7 id=${data.id}`);
-  expect(stdout).not.toContain(PAN);
-});
-
-test('a job that concerns several transactions names each of them', async () => {
-  const taps = [payload(), payload()].map(({ id, attempt }) => ({ id, attempt, pan: PAN }));
-  const ids = taps.map(({ id }) => id);
-  const letter = await die('overdue-taps', { acquirerId: 7, taps: [...taps, { id: PAN }, PAN, null] });
-  expect(letter.names).toEqual({ acquirerId: 7, ids });
-  const { stdout } = await tapwireJobs('dead-letters', 'list', '--queue', 'overdue-taps');
-  expect(stdout).toContain(`acquirerId=7 ids=${ids.join()}`);
   expect(stdout).not.toContain(PAN);
 });
 
@@ -109,13 +99,13 @@ test('a queue is redriven as a whole', async () => {
   const { stdout } = await tapwireJobs('dead-letters', 'redrive', '--queue', 'authorize');
   expect(stdout).toBe(`${dead} returned to the queue\n`);
   expect(await figuresOf('authorize')).toMatchObject({ dead: 0, ready: ready + dead });
-  expect((await figuresOf('overdue')).dead).toBe(1);
+  expect((await figuresOf('expire-pin')).dead).toBe(1);
 });
 
 test.each([
   [['dead-letters', 'redrive']],
   [['dead-letters', 'redrive', 'not-an-id']],
-  [['dead-letters', 'redrive', randomUUID(), '--queue', 'overdue']],
+  [['dead-letters', 'redrive', randomUUID(), '--queue', 'expire-pin']],
   [['dead-letters', 'bury']],
   [['letters']],
 ])('tapwire jobs %j prints its usage', async (args) => {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { QueueName } from '../../schemas/jobs.ts';
 import { DueJobs } from '../../src/jobs/due-jobs.ts';
+import type { WorkName } from '../../src/jobs/queues.ts';
 import { failOnBug } from '../support/fail-on-bug.ts';
 
 afterEach(() => {
@@ -11,10 +11,10 @@ afterEach(() => {
 function startDueJobs(onError: (error: unknown) => void = failOnBug, seldomMs = 0) {
   vi.useFakeTimers();
   const startedAtMs = performance.now();
-  const asked: { atMs: number; queues: readonly QueueName[] }[] = [];
+  const asked: { atMs: number; queues: readonly WorkName[] }[] = [];
   const table = {
-    due: [] as QueueName[],
-    queuesWithDueJobs: async (queues: readonly QueueName[]) => {
+    due: [] as WorkName[],
+    queuesWithDueJobs: async (queues: readonly WorkName[]) => {
       asked.push({ atMs: performance.now() - startedAtMs, queues });
       return queues.filter((queue) => table.due.includes(queue));
     },
@@ -33,11 +33,11 @@ test('the first question is asked at once, for all queues', async () => {
 test('each queue is asked about within its interval, and few questions serve all', async () => {
   const { due, asked } = startDueJobs();
   const intervals = { webhook: 200, authorize: 250, overdue: 500, 'expire-link': 1_000 } as const;
-  for (const [queue, everyMs] of Object.entries(intervals)) due.watch(queue as QueueName, everyMs, () => {});
+  for (const [queue, everyMs] of Object.entries(intervals)) due.watch(queue as WorkName, everyMs, () => {});
   await vi.advanceTimersByTimeAsync(10_000);
   expect(asked.length).toBeLessThanOrEqual(52);
   for (const [queue, everyMs] of Object.entries(intervals)) {
-    const times = asked.filter(({ queues }) => queues.includes(queue as QueueName)).map(({ atMs }) => atMs);
+    const times = asked.filter(({ queues }) => queues.includes(queue as WorkName)).map(({ atMs }) => atMs);
     const gaps = times.slice(1).map((atMs, n) => atMs - times[n]!);
     expect(Math.max(...gaps)).toBeLessThanOrEqual(everyMs + 5);
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(everyMs * 0.7);
@@ -92,7 +92,7 @@ test('a failure is reported, and the question is asked again', async () => {
 
 describe('a process that inserts its own jobs', () => {
   /** The times of the questions about the queue, from now on. */
-  const timesOf = (asked: { atMs: number; queues: readonly QueueName[] }[], queue: QueueName) =>
+  const timesOf = (asked: { atMs: number; queues: readonly WorkName[] }[], queue: WorkName) =>
     asked.filter(({ queues }) => queues.includes(queue)).map(({ atMs }) => Math.round(atMs));
 
   test('asks seldom, and once for all queues', async () => {

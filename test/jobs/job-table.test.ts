@@ -34,10 +34,10 @@ async function stored(id: string): Promise<number> {
 test('a job exists with the commit it was enqueued in, or not at all', async () => {
   const [kept, lost] = [randomUUID(), randomUUID()];
   await inTransaction(testDatabase.database, (client) =>
-    jobs.enqueue(client, [{ queue: 'overdue', id: kept, data: data() }]),
+    jobs.enqueue(client, [{ queue: 'expire-pin', id: kept, data: data() }]),
   );
   const failing = inTransaction(testDatabase.database, async (client) => {
-    await jobs.enqueue(client, [{ queue: 'overdue', id: lost, data: data() }]);
+    await jobs.enqueue(client, [{ queue: 'expire-pin', id: lost, data: data() }]);
     throw new Error('the status could not be stored');
   });
   await expect(failing).rejects.toThrow('the status could not be stored');
@@ -46,11 +46,11 @@ test('a job exists with the commit it was enqueued in, or not at all', async () 
 
 test('a job is removed in the commit that makes it unnecessary, or not at all', async () => {
   const [gone, still] = [randomUUID(), randomUUID()];
-  const enqueue = [gone, still].map((id) => ({ queue: 'overdue', id, data: data() }) as const);
+  const enqueue = [gone, still].map((id) => ({ queue: 'expire-pin', id, data: data() }) as const);
   await inTransaction(testDatabase.database, (client) => jobs.enqueue(client, enqueue));
-  await inTransaction(testDatabase.database, (client) => jobs.remove(client, 'overdue', [gone, randomUUID()]));
+  await inTransaction(testDatabase.database, (client) => jobs.remove(client, 'expire-pin', [gone, randomUUID()]));
   const failing = inTransaction(testDatabase.database, async (client) => {
-    await jobs.remove(client, 'overdue', [still]);
+    await jobs.remove(client, 'expire-pin', [still]);
     throw new Error('no');
   });
   await expect(failing).rejects.toThrow('no');
@@ -61,7 +61,7 @@ test('one commit can contain jobs of several queues', async () => {
   const ids = [randomUUID(), randomUUID(), randomUUID()] as const;
   await inTransaction(testDatabase.database, (client) =>
     jobs.enqueue(client, [
-      { queue: 'overdue', id: ids[0], data: data(), startAfterSeconds: 5 },
+      { queue: 'expire-pin', id: ids[0], data: data(), startAfterSeconds: 5 },
       { queue: 'authorize', id: ids[1], data: data() },
       { queue: 'reverse', id: ids[2], data: { ...data(), reversalAttempt: 1 } },
     ]),
@@ -72,14 +72,14 @@ test('one commit can contain jobs of several queues', async () => {
 test('a job with an existing id fails the commit: a status must not exist without its job', async () => {
   const id = randomUUID();
   const enqueue = () =>
-    inTransaction(testDatabase.database, (client) => jobs.enqueue(client, [{ queue: 'overdue', id, data: data() }]));
+    inTransaction(testDatabase.database, (client) => jobs.enqueue(client, [{ queue: 'expire-pin', id, data: data() }]));
   await enqueue();
   await expect(enqueue()).rejects.toThrow();
   expect(await stored(id)).toBe(1);
 });
 
 describe('jobs that are offered before it is known which writes take effect', () => {
-  const job = () => ({ queue: 'overdue', id: randomUUID(), data: data() }) as const;
+  const job = () => ({ queue: 'expire-pin', id: randomUUID(), data: data() }) as const;
 
   test('are kept with the writes that do, and leave with the others', async () => {
     const [kept, first, second, existing] = [job(), job(), job(), job()];
@@ -107,13 +107,13 @@ test('jobs of a commit that has failed join no later commit of the same connecti
   const fresh = await open(testDatabase.database); // pg-boss reads the properties of each queue before its first job
   let offered: Promise<unknown> | undefined;
   const failing = inTransaction(database, async (client) => {
-    offered = fresh.offer(client, [{ queue: 'overdue', id: lost, data: data() }]);
+    offered = fresh.offer(client, [{ queue: 'expire-pin', id: lost, data: data() }]);
     offered.catch(() => {});
     throw new Error('the status could not be stored');
   });
   await expect(failing).rejects.toThrow('the status could not be stored');
   await inTransaction(database, async (client) => {
-    await jobs.enqueue(client, [{ queue: 'overdue', id: kept, data: data() }]);
+    await jobs.enqueue(client, [{ queue: 'expire-pin', id: kept, data: data() }]);
     await expect(offered).rejects.toThrow('has ended');
   });
   expect([await stored(lost), await stored(kept)]).toEqual([0, 1]);
@@ -123,7 +123,7 @@ test('jobs of a commit that has failed join no later commit of the same connecti
 
 test('jobs of the second queue of a commit that failed during those of the first are not stored on their own', async () => {
   const database = openAlike(testDatabase.database, { maxConnections: 1 });
-  const offer = (['authorize', 'overdue'] as const).map((queue) => ({ queue, id: randomUUID(), data: data() }));
+  const offer = (['authorize', 'expire-pin'] as const).map((queue) => ({ queue, id: randomUUID(), data: data() }));
   await inTransaction(database, (client) =>
     jobs.enqueue(
       client,
@@ -170,22 +170,22 @@ const newUrl = urlOfMissingDatabase();
 
 test('a queue has due jobs if one could be fetched now', async () => {
   await eventually(() => jobs.boss.deleteAllJobs()); // it may deadlock with the monitor
-  const asked = ['overdue', 'webhook', 'reverse', 'expire-link'] as const;
+  const asked = ['expire-pin', 'webhook', 'reverse', 'expire-link'] as const;
   expect(await jobs.queuesWithDueJobs(asked)).toEqual([]);
   const [due, later] = [randomUUID(), randomUUID()];
   await inTransaction(testDatabase.database, (client) =>
     jobs.enqueue(client, [
-      { queue: 'overdue', id: due, data: data() },
-      { queue: 'expire-pin', data: data() },
-      { queue: 'overdue', id: later, data: data(), startAfterSeconds: 60 },
+      { queue: 'expire-pin', id: due, data: data() },
+      { queue: 'refund', data: data() },
+      { queue: 'expire-pin', id: later, data: data(), startAfterSeconds: 60 },
     ]),
   );
-  expect(await jobs.queuesWithDueJobs(asked)).toEqual(['overdue']);
-  expect(new Set(await jobs.queuesWithDueJobs(QUEUE_NAMES))).toEqual(new Set(['overdue', 'expire-pin']));
-  const [fetched] = await jobs.boss.fetch('overdue', { includeMetadata: true });
+  expect(await jobs.queuesWithDueJobs(asked)).toEqual(['expire-pin']);
+  expect(new Set(await jobs.queuesWithDueJobs(QUEUE_NAMES))).toEqual(new Set(['expire-pin', 'refund']));
+  const [fetched] = await jobs.boss.fetch('expire-pin', { includeMetadata: true });
   expect(fetched!.id).toBe(due);
   expect(await jobs.queuesWithDueJobs(asked)).toEqual([]);
-  await jobs.boss.fail('overdue', { id: due, retryCount: fetched!.retryCount });
+  await jobs.boss.fail('expire-pin', { id: due, retryCount: fetched!.retryCount });
   await testDatabase.database.query(`update pgboss.job set start_after = now() where id = $1`, [due]);
-  expect(await jobs.queuesWithDueJobs(asked)).toEqual(['overdue']);
+  expect(await jobs.queuesWithDueJobs(asked)).toEqual(['expire-pin']);
 });

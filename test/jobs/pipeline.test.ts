@@ -21,16 +21,14 @@ afterAll(async () => {
   await installation.stop();
 });
 
-/**
- * An approved tap in the state after its process died before it recorded the response: 7, with its job due in a second.
- */
+/** An approved tap in the state after its process died before it recorded the response: 7, overdue in a second. */
 async function unrecordedTap(): Promise<string> {
   const { database } = installation;
   const response = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
   const { id } = await untilResponded(database, response.serviceReference);
   await inTransaction(database, async (client) => {
     await client.query('update transactions set status = 7 where id = $1', [id]);
-    await jobs.enqueue(client, [{ queue: 'overdue', data: { acquirerId: 1, id, attempt: 1 }, startAfterSeconds: 1 }]);
+    await client.query(`insert into open_attempts values (1, $1, 1, clock_timestamp() + interval '1 s')`, [id]);
   });
   return id;
 }
@@ -65,7 +63,7 @@ test('the job that lets a transaction rest exists until its record is committed'
   await untilStatus(database, id, 'FailedToRespondToPhone');
 });
 
-test('taps that share a job come to rest as well, each from its own state', async () => {
+test('attempts that are overdue together come to rest as well, each from its own state', async () => {
   const { database } = installation;
   const ids: string[] = [];
   for (let tap = 0; tap < 3; tap++) {
@@ -78,14 +76,14 @@ test('taps that share a job come to rest as well, each from its own state', asyn
     await client.query('update transactions set status = 7 where id = $1', [unrecorded]);
     const submitted = `status = 4, disposition = null, response_code = null, deadline_at = clock_timestamp() - interval '1 minute'`;
     await client.query(`update transactions set ${submitted} where id = $1`, [withoutResponse]);
-    const taps = [absent, unrecorded, withoutResponse, responded].map((id) => ({ id, attempt: 1 }));
-    await jobs.enqueue(client, [{ queue: 'overdue-taps', data: { acquirerId: 1, taps }, startAfterSeconds: 1 }]);
+    const overdue = `insert into open_attempts select 1, id, 1, clock_timestamp() from unnest($1::uuid[]) id`;
+    await client.query(overdue, [[absent, ...ids]]);
   });
   await untilStatus(database, unrecorded, 'FailedToRespondToPhone');
   await untilStatus(database, withoutResponse, 'NoResponseFromPaymentProcessor');
   expect(await storedTransaction(database, responded)).toMatchObject({ status: 'RespondedToPhone' });
   await eventually(async () => {
-    const { rows } = await database.query(`select from pgboss.job where name = 'overdue-taps' and state < 'completed'`);
-    expect(rows).toEqual([]);
+    const { rows } = await database.query('select id from open_attempts');
+    expect(rows).toEqual([{ id: withoutResponse }]); // until its phone may have disconnected
   });
 });

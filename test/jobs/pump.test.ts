@@ -14,7 +14,7 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 let testDatabase: TestDatabase;
 let jobs: JobTable;
 let due: DueJobs;
-const pumps: Pump<'overdue'>[] = [];
+const pumps: Pump<'expire-pin'>[] = [];
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   jobs = await JobTable.open(testDatabase.database, failOnBug);
@@ -33,27 +33,27 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-type Payload = Extract<JobRequest, { queue: 'overdue' }>['data'];
+type Payload = Extract<JobRequest, { queue: 'expire-pin' }>['data'];
 
 const payloadOf = (attempt = 1): Payload => ({ acquirerId: 1, id: randomUUID(), attempt });
 
 async function enqueue(payloads: readonly Payload[], startAfterSeconds?: number): Promise<void> {
   const requests = payloads.map(
-    (data) => ({ queue: 'overdue', data, ...(startAfterSeconds && { startAfterSeconds }) }) as const,
+    (data) => ({ queue: 'expire-pin', data, ...(startAfterSeconds && { startAfterSeconds }) }) as const,
   );
   await inTransaction(testDatabase.database, (client) => jobs.enqueue(client, requests));
 }
 
 /** Runs a handler on the queue, with rare polling unless it is woken. */
-function pump(handle: PumpOptions<'overdue'>['handle'], changes: Partial<PumpOptions<'overdue'>> = {}) {
+function pump(handle: PumpOptions<'expire-pin'>['handle'], changes: Partial<PumpOptions<'expire-pin'>> = {}) {
   const errors: unknown[] = [];
   const options = {
-    queue: 'overdue',
+    queue: 'expire-pin',
     credits: 10,
     pollMs: 100,
     onError: (error: unknown) => void errors.push(error),
   } as const;
-  const opened = new Pump<'overdue'>(jobs, due, { ...options, ...changes, handle });
+  const opened = new Pump<'expire-pin'>(jobs, due, { ...options, ...changes, handle });
   pumps.push(opened);
   return { pump: opened, errors };
 }
@@ -102,7 +102,7 @@ describe('a job', () => {
     await eventually(async () => {
       const [job, ...others] = await storedJobs();
       expect(others).toEqual([]);
-      expect(job).toMatchObject({ name: 'overdue', state: 'created', data: payload });
+      expect(job).toMatchObject({ name: 'expire-pin', state: 'created', data: payload });
       expect(job!.startsInSeconds).toBeGreaterThan(50);
       expect(job!.startsInSeconds).toBeLessThanOrEqual(60);
     });
@@ -155,7 +155,7 @@ describe('a job', () => {
       handled++;
       return 'done';
     });
-    await jobs.boss.send('overdue', data);
+    await jobs.boss.send('expire-pin', data);
     const letter = await eventually(async () => {
       const [job, ...others] = await storedJobs();
       expect(others).toEqual([]);
@@ -164,7 +164,7 @@ describe('a job', () => {
     });
     expect(letter.data).toEqual(data);
     const [listed] = await listDeadLetters(testDatabase.database);
-    expect(listed).toMatchObject({ queue: 'overdue', reason: expect.stringContaining(reason) });
+    expect(listed).toMatchObject({ queue: 'expire-pin', reason: expect.stringContaining(reason) });
     expect(handled).toBe(0);
   });
 
@@ -182,7 +182,7 @@ describe('a job', () => {
 
   test('a job of a dead worker is given to another after its claim has expired', async () => {
     await enqueue([payloadOf()]);
-    const [held] = await jobs.boss.fetch('overdue');
+    const [held] = await jobs.boss.fetch('expire-pin');
     expect(held).toBeDefined();
     let handled = 0;
     pump(async () => {

@@ -1,5 +1,5 @@
 import type { OverloadedResource } from '../../src/basics/errors.ts';
-import { QUEUE_NAMES, type QueueFigures } from '../../src/jobs/queues.ts';
+import { type QueueFigures, WORK_NAMES } from '../../src/jobs/queues.ts';
 import type { Backlog } from '../../src/observe/backlog.ts';
 import { registerBacklogMetrics } from '../../src/observe/metrics/gateway-metrics.ts';
 import { Metrics } from '../../src/observe/metrics/metrics.ts';
@@ -77,7 +77,7 @@ export class Installation {
     fewStans: Backlog['fewStans'];
     databaseBytes: number;
   } = {
-    queues: QUEUE_NAMES.map((queue) => ({
+    queues: WORK_NAMES.map((queue) => ({
       queue,
       ready: 3,
       active: 2,

@@ -257,7 +257,7 @@ describe('I8: amount and currency are the same everywhere', () => {
   });
 });
 
-test('J: a status that must not rest, and a reversal without a job', async () => {
+test('J: a status that must not rest without an open attempt, and a reversal without a job', async () => {
   const resting = await books.transaction({ disposition: null });
   const owed = await books.transaction({ disposition: Disposition.Indeterminate, reversalState: 1 });
   const ids = (await books.faults()).J!.map(({ id }) => id);
@@ -274,10 +274,10 @@ test('J: an awaited PIN, and a wait without a job, in a status that may otherwis
   expect((await books.faults()).J).toEqual([{ id: asked.id, what: 'awaits a PIN without a job that ends the wait' }]);
 });
 
-test('J: a refund in progress without a job', async () => {
+test('J: a refund in progress without an open attempt', async () => {
   const refund = await books.transaction({ disposition: null });
   await books.database.query('update transactions set type = $1 where id = $2', [TransactionType.Refund, refund.id]);
-  expect((await books.faults()).J).toEqual([{ id: refund.id, what: 'rests in status 4 without a job' }]);
+  expect((await books.faults()).J).toEqual([{ id: refund.id, what: 'rests in status 4 without an open attempt' }]);
 });
 
 test('J: a void whose sale has no reversal', async () => {

@@ -60,12 +60,12 @@ export class MemoryRefunds {
     return rows.findLast(({ type, originalId }) => type === TransactionType.Void && originalId === id);
   }
 
-  acknowledge({ status, fromStatus, auditEntries, overdueJob, ...key }: PhoneResponseRecord): boolean {
+  acknowledge({ status, fromStatus, auditEntries, ...key }: PhoneResponseRecord): boolean {
     const row = this.#store.rowAt(key, fromStatus);
     if (!row || row.transaction.disposition === null) return false;
     row.transaction = { ...row.transaction, status };
     this.#store.addEntries(key, auditEntries);
-    if (overdueJob) this.#store.remove([overdueJob]);
+    this.#store.remove([key.id]);
     return true;
   }
 

@@ -26,9 +26,15 @@ export type SentRow = SentReversal & {
   readonly respondedAtMs?: number;
 };
 
+/** An attempt that is overdue at some time, as a job with the id of its transaction. */
+export interface OverdueRequest {
+  readonly queue: 'overdue';
+  readonly data: { readonly acquirerId: number; readonly id: string; readonly attempt: number };
+}
+
 export interface Job {
   readonly id: string;
-  readonly request: JobRequest;
+  readonly request: JobRequest | OverdueRequest;
   startAtMs: number;
   /** Taken, and not given to another process until then. */
   heldUntilMs: number;

@@ -99,6 +99,7 @@ export class MemoryStore {
     const usesReview = dependsOnReview(this.rows, attempt.transaction);
     this.rows.set(attempt.transaction.id, { ...this.#timesOf(attempt), ...empty, usesReview });
     this.addEntries(attempt.transaction, attempt.auditEntries);
+    this.#open(attempt.transaction, attempt.overdueSeconds);
     this.enqueue(attempt.enqueue);
     return 'inserted';
   }
@@ -113,21 +114,29 @@ export class MemoryStore {
     row.usesReview ||= row.transaction.needsReview;
     Object.assign(row, this.#timesOf(attempt));
     this.addEntries(attempt.transaction, attempt.auditEntries);
+    this.#open(attempt.transaction, attempt.overdueSeconds);
     this.enqueue(attempt.enqueue);
     return true;
   }
 
-  submit({ transaction, fromStatus, auditEntries, enqueue, remove }: NewSubmission): boolean {
+  submit({ transaction, fromStatus, auditEntries, overdueSeconds }: NewSubmission): boolean {
     const row = this.rowAt(transaction, fromStatus);
     const deadlineAtMs = this.#time.nowMs + (transaction.deadlineSeconds ?? 0) * 1_000;
     if (!row || hasResponse(row.transaction) || row.respondByMs < deadlineAtMs) return false;
-    const { status, routeId, tid, mid, stan, rrn, sentAtMs, deadlineSeconds, overdueJob, sealedCard } = transaction;
-    const submission = { status, routeId, tid, mid, stan, rrn, sentAtMs, deadlineSeconds, overdueJob, sealedCard };
+    const { status, routeId, tid, mid, stan, rrn, sentAtMs, deadlineSeconds, sealedCard } = transaction;
+    const submission = { status, routeId, tid, mid, stan, rrn, sentAtMs, deadlineSeconds, sealedCard };
     Object.assign(row, { transaction: { ...row.transaction, ...submission }, deadlineAtMs });
     this.addEntries(transaction, auditEntries);
-    this.enqueue(enqueue);
-    this.remove(remove);
+    this.#open(transaction, overdueSeconds);
     return true;
+  }
+
+  /** The attempt is overdue after this time. */
+  #open({ acquirerId, id, attempt }: Transaction, overdueSeconds: number | null): void {
+    if (overdueSeconds === null) return;
+    const request = { queue: 'overdue', data: { acquirerId, id, attempt } } as const;
+    this.jobs.set(id, { id, request, startAtMs: this.#time.nowMs + overdueSeconds * 1_000, heldUntilMs: 0 });
+    this.onJob();
   }
 
   recordDecision({ transaction, decision, isOverdue, nowMs }: GuardedDecision): boolean {
@@ -169,6 +178,7 @@ export class MemoryStore {
     const needsReview = before.needsReview || renewed.transaction.needsReview;
     Object.assign(row, renewed, { transaction: { ...renewed.transaction, needsReview } });
     this.addEntries(transaction, attempt.auditEntries);
+    this.#open(transaction, attempt.overdueSeconds);
     this.enqueue(attempt.enqueue);
     this.remove(remove.map(({ id }) => id));
     return true;
@@ -192,13 +202,12 @@ export class MemoryStore {
     return true;
   }
 
-  recordResponse({ status, fromStatus, auditEntries, overdueJob, ...key }: PhoneResponseRecord): void {
+  recordResponse({ status, fromStatus, auditEntries, ...key }: PhoneResponseRecord): void {
     const row = this.rowAt(key, fromStatus);
-    if (row) {
-      row.transaction = { ...row.transaction, status };
-      this.addEntries(key, auditEntries);
-    }
-    if (overdueJob) this.remove([overdueJob]);
+    if (!row) return;
+    row.transaction = { ...row.transaction, status };
+    this.addEntries(key, auditEntries);
+    this.remove([key.id]);
   }
 
   stepReversal(step: ReversalStep): boolean {
@@ -311,6 +320,15 @@ export class MemoryStore {
 
   findReversals(responses: readonly ResponseIdentity[]): (ReversalKey | undefined)[] {
     return findReversals(this.rows, responses);
+  }
+
+  /** The decision of an overdue attempt has ended: its transaction rests, or it is overdue again later. */
+  endOverdue({ id, request }: Job, result: 'rests' | { readonly againAfterSeconds: number }): void {
+    const job = this.jobs.get(id);
+    if (!job || !isDeepStrictEqual(job.request, request)) return;
+    if (result === 'rests') this.jobs.delete(id);
+    else this.jobs.set(id, { ...job, startAtMs: this.#time.nowMs + result.againAfterSeconds * 1_000, heldUntilMs: 0 });
+    this.onJob();
   }
 
   /** Ends a job, and enqueues its successor. */

@@ -1,5 +1,6 @@
 import type { JobPayloads } from '../../schemas/jobs.ts';
 import { StoreUnavailable } from '../../src/basics/errors.ts';
+import type { JobRequest } from '../../src/payments/model/decision.ts';
 import { OriginalConnections } from '../../src/payments/model/switch-revision.ts';
 import { OUTCOME_GRACE_SECONDS } from '../../src/payments/model/time-limits.ts';
 import type { ReversalAttempt, TransactionStore } from '../../src/payments/ports/store-ports.ts';
@@ -11,7 +12,7 @@ import type { Random } from '../../src/tools/simulator/faults.ts';
 import { takenStan } from '../support/stans.ts';
 import type { MemoryCompletions } from './memory-completions.ts';
 import type { MemoryLinks } from './memory-links.ts';
-import type { Job } from './memory-rows.ts';
+import type { Job, OverdueRequest } from './memory-rows.ts';
 import type { MemoryStore } from './memory-store.ts';
 import { type Effects, simulatedDependencies } from './simulated-dependencies.ts';
 import { SimulatedLine } from './simulated-line.ts';
@@ -126,7 +127,12 @@ export class SimulatedProcess implements Effects {
     const { time, store, onBug } = this.#shared;
     job.heldUntilMs = time.nowMs + CLAIM_LAPSES_MS[job.request.queue]!;
     try {
-      const result = await this.#handle(job);
+      if (job.request.queue === 'overdue') {
+        const decided = await this.#decideOverdue(job.request.data);
+        await this.commit('endOverdue', () => store.endOverdue(job, decided));
+        return;
+      }
+      const result = await this.#handle(job.request);
       const again =
         result === 'done'
           ? undefined
@@ -144,16 +150,17 @@ export class SimulatedProcess implements Effects {
     }
   }
 
-  async #handle({ request }: Job): Promise<'done' | { readonly againAfterSeconds: number; readonly payload?: object }> {
+  async #decideOverdue(attempt: OverdueRequest['data']) {
+    const transaction = await this.deps.store.find(attempt);
+    if (transaction?.attempt !== attempt.attempt) return 'rests';
+    return this.#useCases.outcomes.decideOverdue(transaction);
+  }
+
+  async #handle(
+    request: JobRequest,
+  ): Promise<'done' | { readonly againAfterSeconds: number; readonly payload?: object }> {
     const { store, events } = this.#shared;
     switch (request.queue) {
-      case 'overdue': {
-        const transaction = await this.deps.store.find(request.data);
-        if (transaction?.attempt !== request.data.attempt) return 'done';
-        return (await this.#useCases.outcomes.decideOverdue(transaction)) === 'decided'
-          ? 'done'
-          : { againAfterSeconds: 1 };
-      }
       case 'expire-pin':
         return this.#useCases.pins.expire(request.data);
       case 'reverse':

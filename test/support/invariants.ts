@@ -18,9 +18,7 @@ import type { Installation } from './installation.ts';
 import { faultsIn } from './log-lines.ts';
 
 /** Jobs that pg-boss will still run: neither completed, cancelled nor permanently failed. */
-const LIVE_JOBS = `select name, data from pgboss.job where state < 'completed'
-  union all
-  select 'overdue', tap from pgboss.job, jsonb_array_elements(data -> 'taps') tap where state < 'completed' and name = 'overdue-taps'`;
+const LIVE_JOBS = `select name, data from pgboss.job where state < 'completed'`;
 
 /**
  * Invariants that hold at any time, also while transactions are in progress: the promises that can be
@@ -28,7 +26,7 @@ const LIVE_JOBS = `select name, data from pgboss.job where state < 'completed'
  * fault.
  */
 export async function expectSoundStates(database: Database): Promise<void> {
-  expect(await restingWithoutJob(database), 'transactions that rest where they must not').toEqual([]);
+  expect(await restingWithoutOpenAttempt(database), 'transactions that rest where they must not').toEqual([]);
   expect(await pinsWithoutJob(database), 'waits for a PIN without a job that ends the wait').toEqual([]);
   expect(await reversalsWithoutJob(database), 'reversals without a job that sends them').toEqual([]);
   expect(await wrongReservations(database), 'sales whose reservations are not those of their refunds').toEqual([]);
@@ -83,13 +81,10 @@ async function expectLedgerToAgree(database: Database, ledger: readonly LedgerEn
   ).toEqual([]);
 }
 
-/** Any other job that moves a status on (`authorize`, `refund`) is accompanied by the `overdue` job, which decides. */
-async function restingWithoutJob(database: Database): Promise<object[]> {
+async function restingWithoutOpenAttempt(database: Database): Promise<object[]> {
   const { rows } = await database.query<{ id: string; status: StatusId }>(
-    `with live as (${LIVE_JOBS})
-     select id, status, attempt from transactions t where status = any($1) and not exists (
-       select from live where name = 'overdue'
-         and data ->> 'id' = t.id::text and (data ->> 'attempt')::integer = t.attempt)`,
+    `select id, status, attempt from transactions t where status = any($1) and not exists (
+       select from open_attempts o where o.acquirer_id = t.acquirer_id and o.id = t.id and o.attempt = t.attempt)`,
     [MUST_NOT_REST],
   );
   return rows.map((row) => ({ ...row, status: statusName(row.status) }));

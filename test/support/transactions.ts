@@ -85,15 +85,17 @@ export interface LiveJob {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Whether a job is about the transaction $1, alone or with others. */
-const NAMES_IT = `(data ->> 'id' = $1::text or data -> 'taps' @> jsonb_build_array(jsonb_build_object('id', $1::text)))`;
-
-/** The live jobs of one transaction, ordered by queue and start. */
+/** The live jobs of one transaction and its open attempt, ordered by queue and start. */
 export async function jobsOf(database: Database, id: string): Promise<LiveJob[]> {
   const { rows } = await database.query<LiveJob>(
     `select name as queue, (extract(epoch from start_after) * 1000)::float8 as "startsAtMs",
        extract(epoch from start_after - created_on)::float8 as "waitsSeconds", data
-     from pgboss.job where state < 'completed' and ${NAMES_IT} order by name, start_after`,
+     from pgboss.job where state < 'completed' and data ->> 'id' = $1::text
+     union all
+     select 'overdue', (extract(epoch from o.due_at) * 1000)::float8, extract(epoch from o.due_at - t.created_at)::float8,
+       jsonb_build_object('acquirerId', o.acquirer_id, 'id', o.id, 'attempt', o.attempt)
+     from open_attempts o join transactions t on t.acquirer_id = o.acquirer_id and t.id = o.id where o.id = $1::uuid
+     order by queue, "startsAtMs"`,
     [id],
   );
   return rows;
@@ -121,7 +123,11 @@ export async function letTimePass(database: Database, id: string, seconds: numbe
     `update reversal_attempts set ${earlier(['deadline_at', 'responded_at'])} where transaction_id = $1`,
     [id, seconds],
   );
-  await database.query(`update pgboss.job set ${earlier(['start_after'])} where ${NAMES_IT}`, [id, seconds]);
+  await database.query(`update pgboss.job set ${earlier(['start_after'])} where data ->> 'id' = $1::text`, [
+    id,
+    seconds,
+  ]);
+  await database.query(`update open_attempts set ${earlier(['due_at'])} where id = $1`, [id, seconds]);
 }
 
 /** Waits until a reversal has a doubtful acknowledgement, and lets the time pass until it is requested again. */

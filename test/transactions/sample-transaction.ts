@@ -46,7 +46,6 @@ export function sampleTransaction(changes: Partial<Transaction> = {}): Transacti
     rrn: '606010000017',
     sentAtMs: SENT_AT_MS,
     deadlineSeconds: 30,
-    overdueJob: '11111111-2222-4333-8444-555555555555',
     reversalAttempt: 0,
     reversalArmedAtMs: null,
     refundedMinor: 0,

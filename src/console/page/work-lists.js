@@ -37,7 +37,7 @@ const EVENT_STATES = ['pending', 'delivered', 'failed', 'stopped'];
 const LINK_STATES = ['open', 'held', 'paid', 'expired', 'cancelled'];
 const JOB_STATES = ['ready', 'active', 'later', 'retry', 'dead'];
 const QUEUES = [
-  ...['authorize', 'refund', 'overdue', 'overdue-taps', 'expire-pin', 'expire-link'],
+  ...['authorize', 'refund', 'expire-pin', 'expire-link'],
   ...['reverse', 'complete', 'purge', 'webhook', 'push'],
 ];
 /** @type {Record<string, string>} */

@@ -149,7 +149,7 @@ function lost(transaction: Transaction, nowMs: number): Decision {
   return createDecision(transaction, status, nowMs, { result });
 }
 
-/** The status returns to 3, which states that nothing was submitted. The live `overdue` job then lets it rest. */
+/** The status returns to 3, which states that nothing was submitted. A worker then finds the attempt overdue and lets it rest. */
 function unableToGoOnline(transaction: Transaction, nowMs: number): Decision {
   const result: Result = {
     ...NO_RESULT,

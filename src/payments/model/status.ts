@@ -5,16 +5,16 @@ import { formatMoment } from '../../kits/processor-kit/field-values.ts';
  * `transactionstatusId`.
  *
  * A tap is **RequestReceived** when its row exists, and **ReadyToSubmit** when a route is chosen. It is
- * **SubmittedToPaymentProcessor** when its STAN, its deadline and its `overdue` job are committed; that job decides
- * if nothing else does. Only then may a byte be sent. The switch response makes the tap **ResponseReceived**
+ * **SubmittedToPaymentProcessor** when its STAN and its deadline are committed, and its attempt as open: a worker
+ * decides it after the deadline if nothing else does. Only then may a byte be sent. The switch response makes the tap **ResponseReceived**
  * (usable) or **BadResponse** (unusable or of unknown meaning: a reversal is required). If no response arrives in
  * time, the tap becomes **NoResponse** (a reversal is required). When the phone has its HTTP response, the tap is
  * **RespondedToPhone**. If the phone has disconnected, the tap is **FailedToRespondToPhone** until the device asks
  * again. **AcknowledgedByPhone** ends it. **BadRequestReceived** and **ErrorFindingConfig** end it before any switch
  * received it. A tap that is refused under the token of a link has no row.
  *
- * Statuses 1, 3, 4, 5, 6 and 7 always have a live job, committed with the status, that moves the transaction on (see
- * `MUST_NOT_REST`). Statuses 8 and 9 may rest, unless a PIN is awaited: then there is a job as well (see pin.ts).
+ * Statuses 1, 3, 4, 5, 6 and 7 always have an open attempt, committed with the status, by which a worker finds the transaction
+ * and moves it on (see `MUST_NOT_REST`). Statuses 8 and 9 may rest, unless a PIN is awaited: then there is a job (see pin.ts).
  * Within an attempt, the only backward transitions are 4 -> 3, when it is proven that nothing was written, and 9 -> 8, when
  * the phone gets its response later.
  */

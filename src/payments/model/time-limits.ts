@@ -4,15 +4,15 @@
 export const RESPONSE_SLACK_SECONDS = 5;
 
 /**
- * Time after the deadline in which a response that was in time may still be committed; then the `overdue` job
- * decides.
+ * Time after the deadline in which a response that was in time may still be committed; then the attempt is
+ * overdue, and a worker decides it.
  */
 export const OUTCOME_GRACE_SECONDS = 2;
 
-/** A job that starts this long after a deadline finds the grace over, even if two statements run milliseconds apart. */
+/** An attempt that is overdue this long after a deadline is found with the grace over, even if two statements run milliseconds apart. */
 export const OVERDUE_AFTER_SECONDS = OUTCOME_GRACE_SECONDS + 0.1;
 
-/** For taps that never wait for a switch: enough time to flush the response. Then the job lets them rest. */
+/** For taps that never wait for a switch: enough time to flush the response. Then a worker lets them rest. */
 export const LOCAL_RESPONSE_SECONDS = 10;
 
 /**

@@ -114,7 +114,6 @@ export interface Submission {
   readonly sentAtMs: number | null;
   /** Seconds that the switch has from the commit on; the database adds them to its own clock. */
   readonly deadlineSeconds: number | null;
-  readonly overdueJob: string | null;
 }
 
 /** The result of the switch response, or of the missing response. */

@@ -197,13 +197,10 @@ export class Pins {
     return hasMovedOn || current.status === before.status ? false : this.#commit(plan, current);
   }
 
-  #guarded({ attempt }: Plan, { status, pinJob, overdueJob }: Transaction): PinAttempt {
+  #guarded({ attempt }: Plan, { status, pinJob }: Transaction): PinAttempt {
     const isRecorded = status === Status.RespondedToPhone;
     const responded = isRecorded ? [] : moves(status, [Status.RespondedToPhone], this.#deps.clock.nowMs());
-    const remove = [
-      ...(pinJob === null ? [] : [{ queue: 'expire-pin', id: pinJob } as const]),
-      ...(overdueJob === null || isRecorded ? [] : [{ queue: 'overdue', id: overdueJob } as const]),
-    ];
+    const remove = pinJob === null ? [] : [{ queue: 'expire-pin', id: pinJob } as const];
     return { ...attempt, fromStatus: status, auditEntries: [...responded, ...attempt.auditEntries], remove };
   }
 

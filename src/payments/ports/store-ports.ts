@@ -31,6 +31,8 @@ export interface NewAttempt {
   readonly enqueue: readonly JobRequest[];
   /** When the phone must have a response: processor deadline + 5 s. The database adds it to its clock. */
   readonly respondBySeconds: number;
+  /** When a worker decides the attempt, if it is still open; null if the transaction may rest at once. */
+  readonly overdueSeconds: number | null;
   /**
    * How long to await a PIN, if the attempt immediately ends in a request for one. The database adds it to its clock
    * as well.
@@ -44,15 +46,14 @@ export interface NewAttempt {
   readonly timeZone?: string | undefined;
 }
 
-/** The submission of an accepted tap to its first or next switch: route, STAN, deadline and `overdue` job. */
+/** The submission of an accepted tap to its first or next switch: route, STAN and deadline. */
 export interface NewSubmission {
   readonly transaction: Transaction;
   /** 3, or 4 if it is proven that the previous switch never received a byte. */
   readonly fromStatus: StatusId;
   readonly auditEntries: readonly Move[];
-  readonly enqueue: readonly JobRequest[];
-  /** The `overdue` job that the new one replaces. */
-  readonly remove: readonly string[];
+  /** As of a new attempt; the worker starts the time again. */
+  readonly overdueSeconds: number;
   /** The PIN block of the message, if it has one. */
   readonly uses?: readonly SingleUse[] | undefined;
 }
@@ -75,8 +76,6 @@ export interface PhoneResponseRecord extends TransactionKey {
   readonly fromStatus: StatusId;
   readonly status: StatusId;
   readonly auditEntries: readonly Move[];
-  /** The job that guarded the transaction until it could rest. */
-  readonly overdueJob: string | null;
 }
 
 /** What a reversal must know about its original and its own attempts in addition to the row. */
@@ -257,8 +256,8 @@ export interface TransactionReader {
  */
 export interface PinAttempt extends NewAttempt {
   readonly fromStatus: StatusId;
-  /** The jobs that guarded the row until now. */
-  readonly remove: readonly { readonly queue: 'expire-pin' | 'overdue'; readonly id: string }[];
+  /** The job that would have ended the wait. */
+  readonly remove: readonly { readonly queue: 'expire-pin'; readonly id: string }[];
 }
 
 /** The end of the wait for a PIN; applies only after its time is over. */

@@ -23,6 +23,9 @@ const UNREAD_FOR_MS = 10_000;
 /** After the last moment another process may be deciding, or the clock of the database may be slightly behind. */
 const DECIDED_WITHIN_MS = 5_000;
 
+/** An outcome may still be committed, by the clock of the database: look again when its grace has surely ended. */
+const NOT_YET_SECONDS = 1;
+
 /** Outcomes that no switch response to a waiting request decides, and whether the phone got its response. */
 export class Outcomes {
   readonly #deps: TransactionDependencies;
@@ -32,7 +35,7 @@ export class Outcomes {
   }
 
   /**
-   * Waits for an outcome, or a request for a PIN, that another actor commits: a worker, the `overdue` job, or the same
+   * Waits for an outcome, or a request for a PIN, that another actor commits: a worker, which may find it overdue, or the same
    * request in another process. The result always comes from the row. After the last moment the caller makes the
    * transition itself; it never invents an outcome.
    *
@@ -106,37 +109,30 @@ export class Outcomes {
    * - 1, 3 or 4, no outcome, after a restore that may have lost it: Indeterminate, and a person must resolve it
    * - 1, 3, 5, 6, 7 with an outcome or a request for a PIN that no phone received: 9 FailedToRespondToPhone
    *
-   * @returns `notYet` if an outcome may still be committed by the clock of the database
+   * @returns `rests`, or when to look again
    */
-  async decideOverdue(transaction: Transaction): Promise<'decided' | 'notYet'> {
+  async decideOverdue(transaction: Transaction): Promise<'rests' | { readonly againAfterSeconds: number }> {
+    if (!isWithoutResponse(transaction.status)) return 'rests';
     if (!hasResponse(transaction)) return this.#decideWithoutResponse(transaction);
-    if (isWithoutResponse(transaction.status))
-      await this.#deps.store.recordOverdueResponse(this.#responseRecord(transaction, false));
-    return 'decided';
+    await this.#deps.store.recordOverdueResponse(this.#responseRecord(transaction, false));
+    return 'rests';
   }
 
-  async #decideWithoutResponse(transaction: Transaction): Promise<'decided' | 'notYet'> {
-    if (!isWithoutResponse(transaction.status)) return 'decided';
+  async #decideWithoutResponse(transaction: Transaction): Promise<{ readonly againAfterSeconds: number }> {
     const wasSubmitted = transaction.status === Status.SubmittedToPaymentProcessor;
     const nowMs = this.#deps.clock.nowMs();
     const isLost = wasUnderWay(this.#deps, transaction, nowMs);
     const kind = isLost ? 'lost' : wasSubmitted ? 'noResponse' : 'unsent';
     const outcome = decideOutcome(transaction, { kind }, nowMs);
-    const decided = withWebhook(this.#deps, transaction, outcome, nowMs);
-    const { acquirerId, id, attempt } = transaction;
-    // The phone may still wait for its response. If it does not, the successor of this job lets the row rest.
-    const successor = {
-      queue: 'overdue',
-      data: { acquirerId, id, attempt },
-      startAfterSeconds: LOCAL_RESPONSE_SECONDS,
-    } as const;
-    const decision = { ...decided, enqueue: [...decided.enqueue, successor] };
+    const decision = withWebhook(this.#deps, transaction, outcome, nowMs);
     const guarded = { transaction, decision, isOverdue: true, nowMs };
     const isCommitted = await this.#deps.observer.commit('decision', guarded, () =>
       this.#deps.store.recordDecision(guarded),
     );
-    if (isCommitted) this.#deps.wakeups.announce(transaction);
-    return isCommitted ? 'decided' : 'notYet';
+    if (!isCommitted) return { againAfterSeconds: NOT_YET_SECONDS };
+    this.#deps.wakeups.announce(transaction);
+    // The phone may still wait for its response.
+    return { againAfterSeconds: LOCAL_RESPONSE_SECONDS };
   }
 
   /**
@@ -151,7 +147,7 @@ export class Outcomes {
 
   /** The record that a phone received its response (8) or disconnected (9). */
   #responseRecord(transaction: Transaction, isFlushed: boolean): PhoneResponseRecord {
-    const { acquirerId, id, attempt, status: fromStatus, overdueJob } = transaction;
+    const { acquirerId, id, attempt, status: fromStatus } = transaction;
     const status = isFlushed ? Status.RespondedToPhone : Status.FailedToRespondToPhone;
     return {
       acquirerId,
@@ -159,7 +155,6 @@ export class Outcomes {
       attempt,
       fromStatus,
       status,
-      overdueJob,
       auditEntries: moves(fromStatus, [status], this.#deps.clock.nowMs()),
     };
   }

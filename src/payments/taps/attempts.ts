@@ -137,8 +137,8 @@ export class Attempts {
     } catch (error) {
       plan.abandon(isUnstored(error));
       if (!(error instanceof StoreUnavailable && error.mayBeStored)) throw error;
-      // COMMIT was sent and its fate is unknown. If the row was stored, its `overdue` job decides: nothing was written
-      // to a switch.
+      // COMMIT was sent and its fate is unknown. If the row was stored, it is decided when it is overdue: nothing was
+      // written to a switch.
       const { transaction } = plan.attempt;
       const stored = await this.#deps.store.find(transaction).catch(() => null);
       const isAbsent = stored !== null && stored?.attempt !== transaction.attempt;
@@ -163,7 +163,7 @@ export class Attempts {
       throw error;
     }
     const status = Status.ReadyToSubmitToPaymentProcessor;
-    const transaction: Transaction = { ...read, overdueJob: this.#deps.newId(), status };
+    const transaction: Transaction = { ...read, status };
     const { acquirerId, id, attempt: number } = transaction;
     const planned = this.#newAttempt(origin, transaction, READY, this.#deps.longestDeadlineSeconds(acquirerId));
     const job = { queue, data: { acquirerId, id, attempt: number }, ...groupOf(acquirerId, processorId) };
@@ -171,7 +171,7 @@ export class Attempts {
       if (sealed) this.#deps.wakeups.announceWork();
       return this.#outcomes.await(transaction);
     };
-    const attempt: NewAttempt = { ...planned, handover: sealed, enqueue: [...planned.enqueue, job] };
+    const attempt: NewAttempt = { ...planned, handover: sealed, enqueue: [job] };
     return { attempt, proceed, abandon: () => {} };
   }
 
@@ -179,7 +179,7 @@ export class Attempts {
   #submitted(origin: Origin, read: Transaction, ready: ReadySubmission): Plan {
     const { submission, uses, withdraw } = ready;
     const status = Status.SubmittedToPaymentProcessor;
-    const transaction: Transaction = { ...read, ...submission, overdueJob: this.#deps.newId(), status };
+    const transaction: Transaction = { ...read, ...submission, status };
     const attempt = this.#newAttempt(origin, transaction, SUBMITTED, submission.deadlineSeconds ?? 0);
     return {
       attempt: { ...attempt, uses },
@@ -205,13 +205,9 @@ export class Attempts {
 
   /** An attempt whose result is known before anything is sent. */
   respondedHere(origin: Origin, decided: Transaction, path: readonly StatusId[]): Plan {
-    const overdueJob = this.#deps.newId();
-    const transaction: Transaction = { ...decided, overdueJob, status: path.at(-1)! };
+    const transaction: Transaction = { ...decided, status: path.at(-1)! };
     const planned = this.#newAttempt(origin, transaction, path, LOCAL_RESPONSE_SECONDS);
-    const enqueue = [
-      ...planned.enqueue,
-      ...webhookJobs(this.#deps, transaction, transaction, this.#deps.clock.nowMs()),
-    ];
+    const enqueue = webhookJobs(this.#deps, transaction, transaction, this.#deps.clock.nowMs());
     return { attempt: { ...planned, enqueue }, proceed: () => Promise.resolve(transaction), abandon: () => {} };
   }
 
@@ -221,13 +217,12 @@ export class Attempts {
     path: readonly StatusId[],
     deadlineSeconds: number,
   ): NewAttempt {
-    const { acquirerId, id, attempt, overdueJob } = transaction;
-    const startAfterSeconds =
-      deadlineSeconds + (transaction.deadlineSeconds === null ? RESPONSE_SLACK_SECONDS : 0) + OVERDUE_AFTER_SECONDS;
+    const slackSeconds = transaction.deadlineSeconds === null ? RESPONSE_SLACK_SECONDS : 0;
     return {
       transaction,
       auditEntries: [...moves(origin.status, path, this.#deps.clock.nowMs()), ...origin.auditEntries],
-      enqueue: [{ queue: 'overdue', id: overdueJob!, data: { acquirerId, id, attempt }, startAfterSeconds }],
+      enqueue: [],
+      overdueSeconds: deadlineSeconds + slackSeconds + OVERDUE_AFTER_SECONDS,
       respondBySeconds: deadlineSeconds + RESPONSE_SLACK_SECONDS,
       pinSeconds: null,
       handover: null,
@@ -241,6 +236,7 @@ export function restingAttempt(read: Transaction, path: readonly StatusId[], now
     transaction: { ...read, status: path.at(-1)! },
     auditEntries: moves(null, path, nowMs),
     enqueue: [],
+    overdueSeconds: null,
     respondBySeconds: 0,
     pinSeconds: null,
     handover: null,

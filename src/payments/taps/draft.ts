@@ -25,7 +25,6 @@ export const NO_SUBMISSION: Submission = {
   rrn: null,
   sentAtMs: null,
   deadlineSeconds: null,
-  overdueJob: null,
 };
 
 /** The PIN columns before a PIN is requested or received. */

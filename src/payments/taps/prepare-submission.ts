@@ -106,7 +106,7 @@ export async function prepareSubmission(
     const numbers = { routeId, switchRevision, tid, mid, stan, rrn, sentAtMs };
     isReady = true;
     return {
-      submission: { ...numbers, deadlineSeconds: target.profile.deadlineMs / 1000, overdueJob: null, sealedCard },
+      submission: { ...numbers, deadlineSeconds: target.profile.deadlineMs / 1000, sealedCard },
       request,
       slot,
       processorType: target.type,

@@ -56,19 +56,15 @@ export class Submissions {
    * deadline, or the PIN block was submitted before
    */
   async submit(before: Transaction, { submission, withdraw, uses }: ReadySubmission): Promise<Transaction | undefined> {
-    const overdueJob = this.#deps.newId();
     const { ReadyToSubmitToPaymentProcessor: ready, SubmittedToPaymentProcessor: status } = Status;
-    const transaction: Transaction = { ...before, ...submission, overdueJob, status };
+    const transaction: Transaction = { ...before, ...submission, status };
     const path: StatusId[] = before.status === ready ? [status] : [ready, status];
-    const { acquirerId, id, attempt } = transaction;
-    const startAfterSeconds = (submission.deadlineSeconds ?? 0) + OVERDUE_AFTER_SECONDS;
     try {
       const next: NewSubmission = {
         transaction,
         fromStatus: before.status,
         auditEntries: moves(before.status, path, this.#deps.clock.nowMs()),
-        enqueue: [{ queue: 'overdue', id: overdueJob, data: { acquirerId, id, attempt }, startAfterSeconds }],
-        remove: before.overdueJob ? [before.overdueJob] : [],
+        overdueSeconds: (submission.deadlineSeconds ?? 0) + OVERDUE_AFTER_SECONDS,
         uses,
       };
       const isCommitted = await this.#deps.observer.commit('submit', next, () => this.#deps.store.submit(next));
@@ -131,7 +127,7 @@ function withCompletion(transaction: Transaction, decision: Decision, { request 
   return { ...decision, enqueue: [...decision.enqueue, completionJob(transaction)] };
 }
 
-/** The database failed after the submission. The tap itself is stored, and its `overdue` job will decide. */
+/** The database failed after the submission. The tap itself is stored, and decided when it is overdue. */
 function afterSubmission(cause: unknown): never {
   throw cause instanceof StoreUnavailable ? new StoreUnavailable(true, { cause }) : cause;
 }

@@ -63,8 +63,8 @@ const REUSABLE_MS = REFERENCE_REUSABLE_DAYS * 86_400_000;
 type InsertOutcome = Awaited<ReturnType<TransactionStore['insert']>>;
 
 /**
- * Between the look-up of a transaction and a commit that expects its status, the record of its response and its `overdue` job may
- * each be committed. If the commit still fails after this number of tries, there is another cause.
+ * Between the look-up of a transaction and a commit that expects its status, the record of its response and the decision of a
+ * worker that found it overdue may each be committed. If the commit still fails after this number of tries, there is another cause.
  */
 const MAX_ACKNOWLEDGEMENTS = 4;
 
@@ -282,7 +282,7 @@ export class Taps {
   }
 
   #acknowledgementOf(transaction: Transaction): PhoneResponseRecord {
-    const { acquirerId, id, attempt, status: fromStatus, disposition, overdueJob } = transaction;
+    const { acquirerId, id, attempt, status: fromStatus, disposition } = transaction;
     if (disposition === null) throw new RequestRejected('NO_OUTCOME_YET');
     const { RespondedToPhone, AcknowledgedByPhone: status } = Status;
     const path: StatusId[] = canMove(fromStatus, status) ? [status] : [RespondedToPhone, status];
@@ -292,7 +292,6 @@ export class Taps {
       attempt,
       fromStatus,
       status,
-      overdueJob,
       auditEntries: moves(fromStatus, path, this.#deps.clock.nowMs()),
     };
   }

@@ -164,18 +164,20 @@ const HAS_REVERSALS = ['transactions', 'superseded_attempts']
   )
   .join(' or ');
 
-// A transaction that must not rest has a live job with its id. An index on status would slow every tap. The job of a
-// decided tap may outlive the decision for a moment. A refund waits with the route of its sale.
+// A transaction that must not rest has an open attempt. An index on status would slow every tap. A refund waits with the
+// route of its sale.
 const HAS_TAPS = `
 exists (
-  select from pgboss.job j
-  cross join jsonb_array_elements(coalesce(j.data -> 'taps', jsonb_build_array(j.data))) named
-  join transactions t on t.acquirer_id = $1 and t.id = (named ->> 'id')::uuid
+  with waiting as (
+    select id, false as "isCompletion" from open_attempts where acquirer_id = $1
+    union all
+    select (data ->> 'id')::uuid, name = 'complete' from pgboss.job
+    where name in ('complete', 'expire-pin') and state < 'completed' and (data ->> 'acquirerId')::integer = $1
+  )
+  select from waiting join transactions t on t.acquirer_id = $1 and t.id = waiting.id
   left join transactions sale on sale.acquirer_id = $1 and sale.id = t.original_id
   join routes r on r.acquirer_id = t.acquirer_id and r.id = coalesce(t.route_id, sale.route_id)
-  where j.name in ('overdue', 'overdue-taps', 'authorize', 'refund', 'complete', 'expire-pin') and j.state < 'completed'
-    and (t.disposition is null or j.name = 'complete')
-    and (j.data ->> 'acquirerId')::integer = $1 and r.processor_id = $2
+  where (t.disposition is null or waiting."isCompletion") and r.processor_id = $2
 )`;
 
 /** Whether the switch may still be sent something about a tap, PIN, reversal, void, completion or refund. */

@@ -79,7 +79,6 @@ const SUBMISSION_COLUMNS = {
   stan: 'text',
   rrn: 'text',
   sentAtMs: 'ms',
-  overdueJob: 'uuid',
   sealedCard: 'bytes',
 } as const satisfies ColumnList;
 
@@ -87,6 +86,7 @@ const submissionBatch = new ColumnBatch({
   ...GUARDED_COLUMNS,
   fromStatus: 'integer',
   deadlineSeconds: 'float8',
+  overdueSeconds: 'float8',
   ...SUBMISSION_COLUMNS,
 });
 const uses = new UsedValues(submissionBatch.width);
@@ -98,16 +98,18 @@ const UPDATE = {
   guard: `t.attempt = x.attempt and t.status = x."fromStatus"
     and t.disposition is null and t.pin_state <> ${PinState.awaiting}
     and t.respond_by >= clock_timestamp() + x."deadlineSeconds" * interval '1 s'`,
-};
+  attempts: 'open',
+} as const;
 
 const OPTIONS = {
   batch: submissionBatch,
-  rowOf: ({ transaction, fromStatus, auditEntries }: NewSubmission) => ({
+  rowOf: ({ transaction, fromStatus, auditEntries, overdueSeconds }: NewSubmission) => ({
     ...transaction,
     fromStatus,
+    overdueSeconds,
     auditEntries: storedEntries(auditEntries),
   }),
-  jobsOf: ({ enqueue, remove }: NewSubmission) => ({ enqueue, remove: [{ queue: 'overdue' as const, ids: remove }] }),
+  jobsOf: () => ({}),
 };
 
 const submit = guardedWrite({ ...OPTIONS, name: 'commit-submissions', text: guardedUpdate(UPDATE) });
@@ -125,7 +127,7 @@ const submitWithUses = guardedWrite({
 
 /**
  * Moves to 4 if the row still waits, a full deadline is left, and its PIN block was not submitted before; false
- * otherwise. The next `overdue` job replaces the last.
+ * otherwise. The attempt is overdue later then.
  */
 export const commitSubmissions: GuardedWrite<NewSubmission> = (client, submissions, jobs, seal) =>
   (submissions.some(hasUses) ? submitWithUses : submit)(client, submissions, jobs, seal);

@@ -3,6 +3,7 @@ import type { PinAttempt, PinExpiry } from '../../payments/ports/store-ports.ts'
 import { assignments, ColumnBatch, type ColumnList, columnNames, columnValues } from '../postgres/column-batch.ts';
 import { TIMES, toRow } from './commit-taps.ts';
 import { GUARDED_COLUMNS, guardedUpdate, guardedWrite, INSERT_ENTRIES } from './guarded-update.ts';
+import { openAttempts } from './open-attempts.ts';
 import { ATTEMPT_COLUMNS, IS_IN_DOUBT } from './transaction-columns.ts';
 import { UsedValues } from './used-values.ts';
 
@@ -30,8 +31,9 @@ submitted as (
   set (${columnNames(ATTEMPT_COLUMNS)}, ${TIMES.names}) = row(${columnValues(ATTEMPT_COLUMNS)}, ${TIMES.values})
   from x join before b on b.acquirer_id = x."acquirerId" and b.id = x.id
   where t.acquirer_id = b.acquirer_id and t.id = b.id
-  returning t.acquirer_id, t.id, t.attempt, x."auditEntries"
+  returning t.acquirer_id, t.id, t.attempt, x."auditEntries", x."overdueSeconds"
 ),
+${openAttempts('submitted')},
 superseded as (
   insert into superseded_attempts (acquirer_id, transaction_id, attempt, route_id, switch_revision, tid, mid, stan, rrn, sent_at,
     deadline_at, response_code, authorization_code, sealed_card)
@@ -47,7 +49,7 @@ select id from submitted`;
 
 /**
  * Starts the attempts with a PIN, by compare-and-set against other PINs and the end of the wait; false if one of them
- * was faster, or the PIN block was submitted before. The same commit removes the jobs that guarded the wait. It stores the request that asked for the PIN
+ * was faster, or the PIN block was submitted before. The same commit removes the job that ends the wait. It stores the request that asked for the PIN
  * separately, because its switch may still approve it.
  */
 export const commitPinAttempts = guardedWrite({

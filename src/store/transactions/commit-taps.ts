@@ -8,7 +8,8 @@ import { findUnclaimable, IS_NAMED_LIKE_A_LINK, namedLink, recordClaims } from '
 import { ColumnBatch, type ColumnList, columnNames, columnValues } from '../postgres/column-batch.ts';
 import type { Seal } from '../postgres/group-commit.ts';
 import { GUARDED_COLUMNS, guardedUpdate, guardedWrite, INSERT_ENTRIES, storedEntries } from './guarded-update.ts';
-import { type JobsInCommit, OfferedJobs, type SharedTimers } from './jobs-in-commit.ts';
+import { type JobsInCommit, OfferedJobs } from './jobs-in-commit.ts';
+import { openAttempts } from './open-attempts.ts';
 import { ATTEMPT_COLUMNS, IS_IN_DOUBT } from './transaction-columns.ts';
 import { UsedValues } from './used-values.ts';
 
@@ -41,7 +42,7 @@ const IN = (seconds: string) => `clock_timestamp() + x."${seconds}" * interval '
 
 /** Times that the database computes from its own clock in the statement: their properties, columns and values. */
 export const TIMES = {
-  seconds: { respondBySeconds: 'float8', deadlineSeconds: 'float8', pinSeconds: 'float8' },
+  seconds: { respondBySeconds: 'float8', deadlineSeconds: 'float8', pinSeconds: 'float8', overdueSeconds: 'float8' },
   names: 'respond_by, deadline_at, deadline_seconds, pin_expires_at',
   values: [IN('respondBySeconds'), IN('deadlineSeconds'), 'x."deadlineSeconds"', IN('pinSeconds')].join(', '),
 } as const;
@@ -66,9 +67,14 @@ inserted as (
   join referenced r on r.acquirer_id = x."acquirerId" and r.id = x.id
   returning acquirer_id, id
 ),
+begun as (
+  select i.acquirer_id, i.id, x.attempt, x."auditEntries", x."overdueSeconds"
+  from x join inserted i on i.acquirer_id = x."acquirerId" and i.id = x.id
+),
+${openAttempts('begun')},
 entries as (
   ${INSERT_ENTRIES}
-  select x."acquirerId", x.id, x.attempt, x."auditEntries" from x join inserted on inserted.acquirer_id = x."acquirerId" and inserted.id = x.id
+  select acquirer_id, id, attempt, "auditEntries" from begun
 )
 select id, 'inserted' as outcome from inserted union all select id, 'named' from named
 union all select distinct f."usedIn", 'copied' from foreign_uses f where f."usedIn" not in (select named.id from named)`;
@@ -76,14 +82,11 @@ union all select distinct f."usedIn", 'copied' from foreign_uses f where f."used
 /**
  * Inserts new transactions with their audit rows and jobs, and claims their links. Two taps with one reference in a
  * batch behave like two in different batches: `on conflict` lets the first one win.
- *
- * @param timers by which the taps may share their `overdue` jobs
  */
 export async function insertTaps(
   client: pg.ClientBase,
   taps: readonly NewAttempt[],
   jobs: JobsInCommit,
-  timers?: SharedTimers,
 ): Promise<InsertOutcome[]> {
   const unclaimable = await findUnclaimable(client, taps);
   const admitted = unclaimable.size === 0 ? taps : taps.filter((tap) => !unclaimable.has(tap));
@@ -92,11 +95,14 @@ export async function insertTaps(
     text: INSERT,
     values: [...newTaps.values(admitted.map(toNamedRow)), ...usesOfNewTaps.values(admitted)],
   });
-  const shared = timers?.share(admitted) ?? { ofTaps: admitted.map(({ enqueue }) => enqueue), timers: [] };
-  const offered = new OfferedJobs(client, jobs, [...shared.ofTaps, ...shared.timers.map(({ job }) => [job])]);
+  const offered = new OfferedJobs(
+    client,
+    jobs,
+    admitted.map(({ enqueue }) => enqueue),
+  );
   const outcomes = new Map((await written).rows.map(({ id, outcome }) => [id, outcome]));
   const isInserted = ({ transaction }: NewAttempt) => outcomes.get(transaction.id) === 'inserted';
-  await offered.keep([...admitted.map(isInserted), ...shared.timers.map((timer) => timer.taps.some(isInserted))]);
+  await offered.keep(admitted.map(isInserted));
   await recordClaims(client, admitted.filter(isInserted));
   return taps.map((tap) => (unclaimable.has(tap) ? 'taken' : (outcomes.get(tap.transaction.id) ?? 'exists')));
 }
@@ -128,6 +134,7 @@ const RETRY = guardedUpdate({
     and not ${IS_IN_DOUBT('t')}
     and (x."consumerId" is not null or not ${IS_NAMED_LIKE_A_LINK})
     and x.id not in (select f."usedIn" from foreign_uses f)`,
+  attempts: 'open',
 });
 
 /** The purge has not come so far yet: cards are kept for ten days at least (environment.ts). */
@@ -178,6 +185,8 @@ export async function retryTaps(
 }
 
 /** An attempt on its way to the database, with the names of its columns. */
-export function toRow({ transaction, auditEntries, respondBySeconds, pinSeconds, handover }: NewAttempt) {
-  return { ...transaction, handover, respondBySeconds, pinSeconds, auditEntries: storedEntries(auditEntries) };
+export function toRow({ transaction, auditEntries, ...times }: NewAttempt) {
+  const { respondBySeconds, pinSeconds, overdueSeconds, handover } = times;
+  const stored = storedEntries(auditEntries);
+  return { ...transaction, handover, respondBySeconds, pinSeconds, overdueSeconds, auditEntries: stored };
 }

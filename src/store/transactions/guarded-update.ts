@@ -4,6 +4,7 @@ import { type Move, Status, type StatusId, statusName } from '../../payments/mod
 import type { ColumnBatch, ColumnList, RowOf } from '../postgres/column-batch.ts';
 import type { Seal } from '../postgres/group-commit.ts';
 import { changesJobs, type JobChanges, type JobsInCommit, OfferedJobs, removeJobs } from './jobs-in-commit.ts';
+import { closeAttempts, openAttempts } from './open-attempts.ts';
 
 /** The columns of every batch of guarded writes. */
 export const GUARDED_COLUMNS = {
@@ -27,6 +28,8 @@ export interface GuardedUpdate {
   readonly guard: string;
   /** Set if a row may have no audit entries. */
   readonly isSometimesSilent?: boolean;
+  /** Whether the update starts an attempt of each transaction, or lets each rest. */
+  readonly attempts?: 'open' | 'close';
 }
 
 /**
@@ -47,7 +50,10 @@ export function unreportedUpdate(update: GuardedUpdate): string {
 ${insertUpdated(update)}`;
 }
 
-function updated({ rows, queries, set, guard }: GuardedUpdate): string {
+function updated({ rows, queries, set, guard, attempts }: GuardedUpdate): string {
+  const returned = ['t.acquirer_id', 't.id', 't.attempt', 'x."auditEntries"'];
+  if (attempts === 'open') returned.push('x."overdueSeconds"');
+  const changed = attempts && (attempts === 'open' ? openAttempts('updated') : closeAttempts('updated'));
   return `
 with x as (${rows}),${queries === undefined ? '' : `\n${queries},`}
 updated as (
@@ -55,8 +61,8 @@ updated as (
   set ${set}
   from x
   where t.acquirer_id = x."acquirerId" and t.id = x.id and ${guard}
-  returning t.acquirer_id, t.id, t.attempt, x."auditEntries"
-)`;
+  returning ${returned.join(', ')}
+)${changed === undefined ? '' : `,\n${changed}`}`;
 }
 
 function insertUpdated({ isSometimesSilent = false }: GuardedUpdate): string {

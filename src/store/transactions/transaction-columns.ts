@@ -49,7 +49,6 @@ export const ATTEMPT_COLUMNS = {
   stan: 'text',
   rrn: 'text',
   sentAtMs: 'ms',
-  overdueJob: 'uuid',
   ...RESPONSE_COLUMNS,
   reversalState: 'integer',
   reversalAttempt: 'integer',

@@ -34,7 +34,7 @@ import { commitReversals } from './commit-reversals.ts';
 import { type InsertOutcome, insertTaps, retryTaps } from './commit-taps.ts';
 import { findOriginalFacts, findRequests } from './find-requests.ts';
 import { findByReference, findEvents, findHandover, findOwned, findTransaction } from './find-transactions.ts';
-import { type JobsInCommit, SharedTimers } from './jobs-in-commit.ts';
+import type { JobsInCommit } from './jobs-in-commit.ts';
 import { commitLateResponses, findApproved, findRequestsOfResponses, findReversals } from './late-responses.ts';
 import { createTransactionList, type ListTransactions } from './list-transactions.ts';
 import { areUsed } from './used-values.ts';
@@ -142,11 +142,10 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   readonly #responses: GroupCommit<PhoneResponseRecord, true>;
   readonly #list: ListTransactions;
   readonly #statistics: Readonly<Record<'transactions' | 'reversals' | 'superseded', FirstStatistics>>;
-  readonly #timers = new SharedTimers();
 
   /**
-   * @param onLostResponse called if the record of a response could not be written; its `overdue` job then records
-   *   `FailedToRespondToPhone`
+   * @param onLostResponse called if the record of a response could not be written; a worker then finds the attempt
+   *   overdue, and records `FailedToRespondToPhone`
    * @param lists database for lists, which take longer than anything else
    * @param commits database for the group commits
    */
@@ -176,7 +175,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     const byId = ({ transaction }: { transaction: Transaction }) => transaction.id;
     this.#inserts = group(
       ({ transaction }) => `${transaction.merchantId} ${transaction.merchantReference}`,
-      (client, taps, ofCommit) => insertTaps(client, taps, ofCommit, this.#timers),
+      insertTaps,
       { maxQueued: MAX_WAITING_TAPS },
     );
     this.#retries = group(byId, retryTaps, { maxQueued: MAX_WAITING_TAPS });
@@ -186,21 +185,15 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     this.#decisions = group(byId, commitDecisions);
     this.#reversals = group(byId, commitReversals);
     this.#lateResponses = group(byId, commitLateResponses);
-    this.#responses = group(
-      ({ id }) => id,
-      (client, responses, ofCommit) => commitResponses(client, responses, ofCommit, this.#timers),
-      { everyMs: RESPONSES_EVERY_MS },
-    );
+    this.#responses = group(({ id }) => id, commitResponses, { everyMs: RESPONSES_EVERY_MS });
     this.#onLostResponse = onLostResponse;
   }
 
   readonly #onLostResponse: (error: unknown) => void;
 
-  async insert(attempt: NewAttempt): Promise<InsertOutcome> {
+  insert(attempt: NewAttempt): Promise<InsertOutcome> {
     this.#statistics.transactions.count();
-    const outcome = await this.#inserts.submit(attempt);
-    if (outcome === 'inserted') this.#timers.inserted(attempt);
-    return outcome;
+    return this.#inserts.submit(attempt);
   }
 
   retry(attempt: NewAttempt): Promise<boolean> {
@@ -244,7 +237,6 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
 
   async recordOverdueResponse(response: PhoneResponseRecord): Promise<void> {
     await this.#responses.submit(response);
-    if (response.overdueJob !== null) this.#timers.responded(response.overdueJob);
   }
 
   areUsed(attempt: Transaction, uses: readonly SingleUse[]): Promise<boolean> {

@@ -31,7 +31,7 @@ import type { UsableKey } from './working-keys.ts';
 const WAIT_FOR_SLOT_MS = 2_000;
 /** Longer than nearly every response takes. If not, an unnecessary echo does no harm. */
 const SUSPECT_MS = 2_000;
-/** Time for the `overdue` job to decide, after the deadline and the job's start. */
+/** Time for a worker to decide an overdue attempt, after the deadline and its grace. */
 const DECIDED_WITHIN_MS = 2_000;
 
 /** Numbers of one switch at one moment; those of `unmatchedResponses` and `badMacs` only increase. */

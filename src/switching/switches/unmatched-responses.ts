@@ -76,7 +76,7 @@ interface Lane {
  * send thousands.
  *
  * A response can come before its transaction is known to be uncertain: to another worker, or after a restart, while
- * the `overdue` job has not decided yet. A response that is not found is therefore looked up again, for the last time
+ * no worker has decided the overdue attempt yet. A response that is not found is therefore looked up again, for the last time
  * when every request to which it could belong has been decided. Last look-ups take longer, and have a lane of their
  * own.
  */

@@ -114,18 +114,13 @@ const LOCK_TIMEOUT = '300ms';
 const STATEMENT_TIMEOUT = '1s';
 
 /**
- * Transactions that a request or a switch may still change, found through their jobs: every status that must not rest
- * has one. A PIN that is awaited and a reversal between two attempts may be moved.
+ * Transactions that a request or a switch may still change: every one that must not rest has an open attempt. A PIN that
+ * is awaited and a reversal between two attempts may be moved.
  */
 const UNFINISHED = `
-with of_jobs as (
-  select data ->> 'id' as id from pgboss.job where name in ('overdue', 'authorize', 'refund') and ${LIVE}
-  union
-  select tap ->> 'id' from pgboss.job, jsonb_array_elements(data -> 'taps') tap where name = 'overdue-taps' and ${LIVE}
-)
 select (
-  (select count(*) from transactions t join of_jobs on of_jobs.id::uuid = t.id
-    where t.acquirer_id = $1::integer and t.status in (${MUST_NOT_REST.join()}))
+  (select count(*) from open_attempts o join transactions t on t.acquirer_id = o.acquirer_id and t.id = o.id
+    where o.acquirer_id = $1::integer and t.status in (${MUST_NOT_REST.join()}))
   + (select count(*) from pgboss.job where name in ('authorize', 'refund', 'reverse', 'complete') and state = 'active' and ${OF_ACQUIRER})
   + (select count(*) from reversal_attempts
     where acquirer_id = $1::integer and responded_at is null and deadline_at > clock_timestamp()

@@ -54,7 +54,7 @@ const CHARTS: Readonly<Record<string, StateChart>> = {
       title: 'id, and whether it may rest',
       of: (name) => {
         const id = Status[name as StatusName];
-        return `${id}, ${MUST_NOT_REST.includes(id) ? 'only with a job' : 'may rest'}`;
+        return `${id}, ${MUST_NOT_REST.includes(id) ? 'only with an open attempt' : 'may rest'}`;
       },
     },
   },

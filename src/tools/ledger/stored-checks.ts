@@ -78,29 +78,22 @@ const RESTLESS = `t.status in (${MUST_NOT_REST.join()})`;
 const AWAITING_PIN = `t.pin_state = ${PinState.awaiting}`;
 const REVERSING = `t.reversal_state in (${RUNNING_REVERSAL_STATES.join()})`;
 const OPEN_VOID = `t.type = ${TransactionType.Void} and t.disposition is null`;
-/**
- * Other jobs can also advance a tap (`authorize`, `refund`), but its `overdue` job, or one that it shares with the other
- * taps of its commit, always exists and gives it a final status.
- */
 const LIVE = `select name, data ->> 'id' as id, (data ->> 'attempt')::integer as attempt from pgboss.job
-  where state < 'completed' and name in ('overdue', 'reverse', 'expire-pin')
-  union all
-  select 'overdue', tap ->> 'id', (tap ->> 'attempt')::integer from pgboss.job, jsonb_array_elements(data -> 'taps') tap
-  where state < 'completed' and name = 'overdue-taps'`;
+  where state < 'completed' and name in ('reverse', 'expire-pin')`;
 
-/** J: each transaction in a status that requires a job has a live one. */
+/** J: each transaction that must not rest has an open attempt, or a live job. */
 export function checkJobs(books: Books): Promise<Finding> {
   return checkBySql(books, {
     check: 'J',
-    description: 'each transaction in a status that requires a job has a live job',
+    description: 'each transaction that must not rest has an open attempt, or a live job',
     lookedAt: `select count(*) from transactions t where (${RESTLESS} or ${AWAITING_PIN} or ${REVERSING} or (${OPEN_VOID})) and ${SINCE}`,
     open: `select count(*) from transactions t where (${RESTLESS} or ${AWAITING_PIN} or ${REVERSING}) and ${SINCE}`,
     inReview: `select count(*) from transactions t where t.reversal_state = ${needsReview} and ${SINCE}`,
     violations: `
       with live as materialized (${LIVE})
-      select t.id::text, concat('rests in status ', t.status, ' without a job') as what from transactions t
+      select t.id::text, concat('rests in status ', t.status, ' without an open attempt') as what from transactions t
       where ${RESTLESS} and ${SINCE} and not exists (
-        select from live where name = 'overdue' and live.id = t.id::text and live.attempt = t.attempt)
+        select from open_attempts o where o.acquirer_id = t.acquirer_id and o.id = t.id and o.attempt = t.attempt)
       union all
       select t.id::text, 'awaits a PIN without a job that ends the wait' from transactions t
       where ${AWAITING_PIN} and ${SINCE} and not exists (

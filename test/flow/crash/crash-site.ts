@@ -161,7 +161,7 @@ export class CrashSite {
         `update pgboss.job set start_after = clock_timestamp()
          where state < 'active' and name in ('reverse', 'webhook') and start_after > clock_timestamp()`,
       );
-      // On a busy machine, repeated kills use up the few tries of a job that submits a tap. `overdue` then decides the tap.
+      // On a busy machine, repeated kills use up the few tries of a job that submits a tap. It is then decided when it is overdue.
       const { rows } = await database.query(
         `select name, state, data from pgboss.job where state < 'completed' and name <> 'purge'
          and not (name = 'dead-letters' and data - '{acquirerId,id,attempt}'::text[] = '{}')`,

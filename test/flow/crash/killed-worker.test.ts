@@ -28,7 +28,7 @@ describe('a killed worker', () => {
     await expectSoundStates(database);
     expect((await jobsOf(database, id)).map(({ queue }) => queue)).toEqual(['authorize', 'overdue']);
     const other = await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
-    // Long before the `overdue` job, for which this test does not wait.
+    // Long before the attempt is overdue, for which this test does not wait.
     expect(outcomeOf(await response)).toMatchObject({ type: 'UnableToGoOnline', errorCode: 210, serviceReference: id });
     await untilResponded(database, id);
     expect(installation.asked.authorizations).toBe(authorizations);

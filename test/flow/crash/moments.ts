@@ -28,7 +28,7 @@ const MOMENTS: readonly (readonly [FailpointName, string])[] = [
   ['after-reversal-outcome', 'when that is committed, before anything follows from it'],
   ['before-webhook', 'before a webhook is sent'],
   ['after-webhook', 'when the receiver has responded, before that is committed'],
-  ['after-overdue-commit', 'when a deadline was decided in its job'],
+  ['after-overdue-commit', 'when an overdue attempt was decided'],
 ];
 
 /** How the processes of a site share the work. */

@@ -1,7 +1,7 @@
 import type { JobRequest } from '../../../src/payments/model/decision.ts';
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
 import { createUseCases } from '../../../src/payments/use-cases.ts';
-import type { Job } from '../memory-rows.ts';
+import type { Job, OverdueRequest } from '../memory-rows.ts';
 import type { Execution } from './execution.ts';
 import type { ExploredProcess } from './explored-process.ts';
 import { compare } from './order.ts';
@@ -22,6 +22,11 @@ export function workOn(execution: Execution, process: ExploredProcess, job: Job)
   const about = 'id' in data ? `${data.id}${'reversalAttempt' in data ? ` ${data.reversalAttempt}` : ''}` : '';
   execution.begin(`${process.name} works on ${queue} ${about}`, process, async (deps, task, within) => {
     try {
+      if (job.request.queue === 'overdue') {
+        const decided = await decideOverdue(deps, job.request.data);
+        if (task.process.isAlive) within.store.endOverdue(job, decided);
+        return;
+      }
       const result = await handle(deps, job.request);
       if (!task.process.isAlive) return;
       const again =
@@ -35,15 +40,14 @@ export function workOn(execution: Execution, process: ExploredProcess, job: Job)
   });
 }
 
+async function decideOverdue(deps: TransactionDependencies, attempt: OverdueRequest['data']) {
+  const transaction = await deps.store.find(attempt);
+  if (transaction?.attempt !== attempt.attempt) return 'rests';
+  return createUseCases(deps).outcomes.decideOverdue(transaction);
+}
+
 async function handle(deps: TransactionDependencies, request: JobRequest): Promise<JobResult> {
   switch (request.queue) {
-    case 'overdue': {
-      const transaction = await deps.store.find(request.data);
-      if (transaction?.attempt !== request.data.attempt) return 'done';
-      return (await createUseCases(deps).outcomes.decideOverdue(transaction)) === 'decided'
-        ? 'done'
-        : { againAfterSeconds: 1 };
-    }
     case 'expire-pin':
       return createUseCases(deps).pins.expire(request.data);
     case 'reverse':

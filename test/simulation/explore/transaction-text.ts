@@ -39,7 +39,6 @@ const MATTERS: Readonly<Record<keyof Transaction, 'value' | 'labelled' | 'never'
   sentAtMs: 'labelled',
   reversalArmedAtMs: 'labelled',
   pinExpiresAtMs: 'labelled',
-  overdueJob: 'labelled',
   pinJob: 'labelled',
   rrn: 'never', // it ends with the STAN
   providerReference: 'never',
@@ -89,13 +88,13 @@ export function transactionText(transaction: Transaction, labels: Labels): strin
     text = `${decisive.join()} ${isDeclined && transaction.responseCode === null}`;
     known.set(transaction, text);
   }
-  const { stan, sentAtMs, reversalArmedAtMs, pinExpiresAtMs, reversalState, overdueJob, pinJob } = transaction;
+  const { stan, sentAtMs, reversalArmedAtMs, pinExpiresAtMs, reversalState, id, pinJob } = transaction;
   if (labels.isAtRest) return `${text} ${stan === null ? '' : labels.stan(stan)}`;
   const isOpen = OPEN_REVERSAL_STATES.includes(reversalState);
   const sent = isOpen && sentAtMs !== null ? labels.age(sentAtMs) : '';
   const armed = isOpen && reversalArmedAtMs !== null ? labels.age(reversalArmedAtMs) : '';
   const expires = isAwaitingPin(transaction) && pinExpiresAtMs !== null ? labels.left(pinExpiresAtMs) : '';
-  const jobs = `${labels.hasJob(overdueJob)},${labels.hasJob(pinJob)}`;
+  const jobs = `${labels.hasJob(id)},${labels.hasJob(pinJob)}`;
   return `${text} ${stan === null ? '' : labels.stan(stan)} ${sent} ${armed} ${expires} ${jobs}`;
 }
 

@@ -90,7 +90,7 @@ async function letTimePass(steps: number): Promise<void> {
 
 const COMPARED = `select id, attempt, status, disposition, pin_state as "pinState", pin_tries as "pinTries", pin_job as "pinJob",
   reversal_state as "reversalState", reversal_attempt as "reversalAttempt", needs_review as "needsReview",
-  refunded_minor::int as "refundedMinor", void_state as "voidState", overdue_job as "overdueJob"
+  refunded_minor::int as "refundedMinor", void_state as "voidState"
   from transactions where id = any($1) order by id`;
 
 const REVERSALS = `select transaction_id as id, attempt, number, stan, counts, response, (extract(epoch from sent_at) * 1000)::float8 as "sentAtMs"
@@ -99,13 +99,14 @@ const REVERSALS = `select transaction_id as id, attempt, number, stan, counts, r
 const SUPERSEDED = `select transaction_id as id, attempt, reversal_state as "reversalState", reversal_attempt as "reversalAttempt"
   from superseded_attempts where transaction_id = any($1) order by transaction_id, attempt`;
 
-/** Rows and live jobs of some transactions, from the database. */
+/** Rows, live jobs and open attempts of some transactions, from the database. */
 async function stored(ids: readonly string[]): Promise<unknown> {
   const { rows } = await testDatabase.database.query(COMPARED, [ids]);
   const reversals = await testDatabase.database.query(REVERSALS, [ids]);
   const superseded = await testDatabase.database.query(SUPERSEDED, [ids]);
   const live = await testDatabase.database.query(
-    `select id from pgboss.job where data ->> 'id' = any($1) and state < 'completed' order by id`,
+    `select id from pgboss.job where data ->> 'id' = any($1) and state < 'completed'
+     union all select id from open_attempts where id::text = any($1) order by id`,
     [ids],
   );
   return { rows, reversals: reversals.rows, superseded: superseded.rows, jobs: live.rows.map(({ id }) => id) };
@@ -116,8 +117,8 @@ function mirrored(store: MemoryStore, ids: readonly string[]): unknown {
   const rows = [...store.rows.values()].flatMap(({ transaction: t }) => {
     if (!ids.includes(t.id)) return [];
     const { id, attempt, status, disposition, pinState, pinTries, pinJob, reversalState, reversalAttempt } = t;
-    const { needsReview, refundedMinor, voidState, overdueJob } = t;
-    const state = { reversalState, reversalAttempt, needsReview, refundedMinor, voidState, overdueJob };
+    const { needsReview, refundedMinor, voidState } = t;
+    const state = { reversalState, reversalAttempt, needsReview, refundedMinor, voidState };
     return [{ id, attempt, status, disposition, pinState, pinTries, pinJob, ...state }];
   });
   const live = [...store.jobs.values()].filter(({ request: { data } }) => 'id' in data && ids.includes(data.id));

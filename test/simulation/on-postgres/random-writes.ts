@@ -121,13 +121,12 @@ export class RandomWrites {
   }
 
   #attempt(transaction: Transaction, pinSeconds: number | null = null): NewAttempt {
-    const overdueJob = this.#newId();
-    const { acquirerId, id, attempt } = transaction;
     return {
-      transaction: { ...transaction, overdueJob },
+      transaction,
       auditEntries: [],
-      enqueue: [{ queue: 'overdue', id: overdueJob, data: { acquirerId, id, attempt }, startAfterSeconds: 1 }],
+      enqueue: [],
       respondBySeconds: RESPONSE_SECONDS,
+      overdueSeconds: 1,
       pinSeconds,
       handover: null,
     };
@@ -164,14 +163,11 @@ export class RandomWrites {
   }
 
   #submit(seen: Transaction): RandomWrite {
-    const transaction = { ...this.#attempt(seen).transaction, status: Status.SubmittedToPaymentProcessor };
-    const { acquirerId, id, attempt, overdueJob } = transaction;
     const write = {
-      transaction: { ...transaction, deadlineSeconds: DEADLINE_SECONDS },
+      transaction: { ...seen, status: Status.SubmittedToPaymentProcessor, deadlineSeconds: DEADLINE_SECONDS },
       fromStatus: this.#pick<StatusId>([seen.status, Status.ReadyToSubmitToPaymentProcessor]),
       auditEntries: [],
-      enqueue: [{ queue: 'overdue', id: overdueJob!, data: { acquirerId, id, attempt } } as const],
-      remove: seen.overdueJob ? [seen.overdueJob] : [],
+      overdueSeconds: 1,
     };
     return { name: 'submit', on: (store) => store.submit(write) };
   }
@@ -196,10 +192,7 @@ export class RandomWrites {
       attempt: seen.attempt + 1,
       deadlineSeconds: DEADLINE_SECONDS,
     };
-    const remove = [
-      ...(seen.pinJob === null ? [] : [{ queue: 'expire-pin', id: seen.pinJob } as const]),
-      ...(seen.overdueJob === null ? [] : [{ queue: 'overdue', id: seen.overdueJob } as const]),
-    ];
+    const remove = seen.pinJob === null ? [] : [{ queue: 'expire-pin', id: seen.pinJob } as const];
     // The KSN of a PIN block, in some cases that of an earlier one.
     const ksn = this.#random.next() < 0.7 ? ++this.#ksns : Math.ceil(this.#random.next() * this.#ksns);
     const uses = ksn === 0 ? [] : [{ hash: String(ksn).padStart(32, '0') }];
@@ -225,8 +218,8 @@ export class RandomWrites {
     return { name: 'acknowledge', on: (store) => store.acknowledge(record) };
   }
 
-  #responseOf({ acquirerId, id, attempt, status: fromStatus, overdueJob }: Transaction, status: StatusId) {
-    return { acquirerId, id, attempt, fromStatus, status, auditEntries: [], overdueJob };
+  #responseOf({ acquirerId, id, attempt, status: fromStatus }: Transaction, status: StatusId) {
+    return { acquirerId, id, attempt, fromStatus, status, auditEntries: [] };
   }
 
   /** An attempt that was sent, undone, or has its response, decided from a version of the reversal. */
@@ -316,8 +309,8 @@ export class RandomWrites {
       type: TransactionType.Void,
     };
     const attempt = {
-      ...this.#attempt({ ...row, originalId: seen.id, attempt: 1, status: Status.RespondedToPhone, overdueJob: null }),
-      enqueue: [],
+      ...this.#attempt({ ...row, originalId: seen.id, attempt: 1, status: Status.RespondedToPhone }),
+      overdueSeconds: null,
     };
     const data = { acquirerId: 1, id: seen.id, attempt: seen.attempt, reversalAttempt: 1 };
     const reverseJob = { queue: 'reverse', id: this.#newId(), data } as const;

@@ -43,6 +43,7 @@ describe.each([
     expect(plan).not.toContain('Seq Scan');
     expect(plan).toContain('Index Scan using transactions_default_pkey on transactions_default');
     expect(plan).toContain('Index Cond: ((acquirer_id = x."acquirerId") AND (id = x.id))');
+    expect(plan).toContain('Index Scan using open_attempts_pkey on open_attempts o');
   });
 
   test('a table of reversals that was analyzed while it was empty is analyzed again as it grows', async () => {
@@ -107,6 +108,7 @@ async function insert(): Promise<Transaction> {
     enqueue: [],
     respondBySeconds: 45,
     pinSeconds: null,
+    overdueSeconds: 60,
     handover: null,
   };
   expect(await store.insert(attempt)).toBe('inserted');
@@ -122,7 +124,6 @@ async function respondTo(taps: readonly Transaction[]): Promise<void> {
       fromStatus: status,
       status: Status.RespondedToPhone,
       auditEntries: [],
-      overdueJob: null,
     }),
   );
   await Promise.all(responses);

@@ -66,7 +66,14 @@ async function uncertain(changes: Partial<Transaction> = {}): Promise<Transactio
     sentAtMs: SENT_AT_MS,
     ...changes,
   });
-  const attempt = { auditEntries: [], enqueue: [], respondBySeconds: 0, pinSeconds: null, handover: null };
+  const attempt = {
+    auditEntries: [],
+    enqueue: [],
+    respondBySeconds: 0,
+    pinSeconds: null,
+    overdueSeconds: null,
+    handover: null,
+  };
   await store.insert({ transaction, ...attempt });
   return (await store.find(transaction))!;
 }

@@ -28,7 +28,14 @@ async function inReview(changes: Partial<Transaction>): Promise<Transaction> {
     ...{ id: randomUUID(), merchantReference: randomUUID(), status: Status.RespondedToPhone, needsReview: true },
     ...changes,
   });
-  const attempt = { auditEntries: [], enqueue: [], respondBySeconds: 0, pinSeconds: null, handover: null };
+  const attempt = {
+    auditEntries: [],
+    enqueue: [],
+    respondBySeconds: 0,
+    pinSeconds: null,
+    overdueSeconds: null,
+    handover: null,
+  };
   await store.insert({ transaction, ...attempt });
   return (await store.find(transaction))!;
 }

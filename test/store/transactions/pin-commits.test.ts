@@ -34,6 +34,7 @@ function attemptOf(transaction: Transaction, changes: Partial<NewAttempt> = {}):
     enqueue: [],
     respondBySeconds: 45,
     pinSeconds: null,
+    overdueSeconds: null,
     handover: null,
     ...changes,
   };
@@ -165,7 +166,7 @@ describe('while a PIN is awaited, and its response is still to be recorded', () 
   test('nothing is submitted to a switch', async () => {
     const transaction = await awaiting(90, ready);
     const submitted = { ...transaction, status: Status.SubmittedToPaymentProcessor, deadlineSeconds: 30 };
-    const submission = { transaction: submitted, fromStatus: ready.status, auditEntries: [], enqueue: [], remove: [] };
+    const submission = { transaction: submitted, fromStatus: ready.status, auditEntries: [], overdueSeconds: 32 };
     expect(await store.submit(submission)).toBe(false);
   });
 });

@@ -31,13 +31,14 @@ async function sell(): Promise<Transaction> {
 
 function attemptOf(sale: Transaction, changes: Partial<Transaction>): NewAttempt {
   const [id, merchantReference] = [randomUUID(), randomUUID()];
-  const transaction = { ...sale, status: 8, id, merchantReference, originalId: sale.id, overdueJob: null, ...changes };
+  const transaction = { ...sale, status: 8, id, merchantReference, originalId: sale.id, ...changes };
   return {
     transaction: transaction as Transaction,
     auditEntries: [],
     enqueue: [],
     respondBySeconds: 0,
     pinSeconds: null,
+    overdueSeconds: null,
     handover: null,
   };
 }

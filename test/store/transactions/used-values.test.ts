@@ -30,7 +30,16 @@ function freshUse(): SingleUse {
 function tapWith(uses: readonly SingleUse[], changes: Partial<Transaction> = {}): NewAttempt {
   const named = { id: randomUUID(), merchantReference: randomUUID() };
   const transaction = sampleTransaction({ ...named, status: Status.ReadyToSubmitToPaymentProcessor, ...changes });
-  return { transaction, auditEntries: [], enqueue: [], respondBySeconds: 45, pinSeconds: null, handover: null, uses };
+  return {
+    transaction,
+    auditEntries: [],
+    enqueue: [],
+    respondBySeconds: 45,
+    pinSeconds: null,
+    overdueSeconds: null,
+    handover: null,
+    uses,
+  };
 }
 
 /** The row of a tap that reached no switch. */

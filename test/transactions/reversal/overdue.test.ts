@@ -19,7 +19,7 @@ test.each([
 ])('a phone that did not learn that a PIN is required, after %s, counts as disconnected; the PIN remains awaited', async (_what, status) => {
   const { deps, recordOverdueResponse } = recordingWorld();
   const awaiting = sampleTransaction({ status, pinState: PinState.awaiting });
-  expect(await new Outcomes(deps).decideOverdue(awaiting)).toBe('decided');
+  expect(await new Outcomes(deps).decideOverdue(awaiting)).toBe('rests');
   expect(recordOverdueResponse.mock.calls).toMatchObject([
     [{ fromStatus: status, status: Status.FailedToRespondToPhone, attempt: awaiting.attempt }],
   ]);
@@ -28,6 +28,6 @@ test.each([
 test('a PIN that is awaited in a status that may rest is left to its own job', async () => {
   const { deps, recordOverdueResponse } = recordingWorld();
   const awaiting = sampleTransaction({ status: Status.RespondedToPhone, pinState: PinState.awaiting });
-  expect(await new Outcomes(deps).decideOverdue(awaiting)).toBe('decided');
+  expect(await new Outcomes(deps).decideOverdue(awaiting)).toBe('rests');
   expect(recordOverdueResponse).not.toHaveBeenCalled();
 });

@@ -111,7 +111,7 @@ describe('after the last moment the waiting request decides itself, and reports 
     const outcome = await new Outcomes(lost.deps).await(submitted);
     expect(outcome).toMatchObject({ disposition: Disposition.Indeterminate, reversalState: ReversalState.owed });
     expect(lost.waitedMs).toBe(lastMomentAtMs(30));
-    expect(lost.decisions[0]!.decision.enqueue.map(({ queue }) => queue)).toEqual(['reverse', 'webhook', 'overdue']);
+    expect(lost.decisions[0]!.decision.enqueue.map(({ queue }) => queue)).toEqual(['reverse', 'webhook']);
   });
 });
 

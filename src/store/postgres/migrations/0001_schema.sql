@@ -426,7 +426,6 @@ create table transactions (
   sent_at timestamptz, -- By the clock of the node that sent it, as in DE7. Null before the submission.
   deadline_at timestamptz, -- When the wait for a response ends.
   deadline_seconds double precision, -- The same as a duration, because sent_at is of another clock.
-  overdue_job uuid, -- The job that decides at the deadline.
   completing_until timestamptz, -- A completion may be in transit until then, and a void waits. Null if none is needed.
   reversal_attempt smallint not null default 0, -- How many attempts of the reversal were sent.
   reversal_armed_at timestamptz, -- When a reversal was requested after the request: by a void or a late approval.
@@ -541,6 +540,20 @@ begin
       first_id((month + interval '1 month') at time zone 'UTC'));
   end loop;
 end $$;
+
+-- One row for each transaction in a status in which it must not rest: between its insert and the record that the phone has
+-- its response. Nearly every row is deleted long before its time. A worker that finds one past its time decides the
+-- attempt (jobs/overdue-attempts.ts).
+create table open_attempts (
+  acquirer_id integer not null,
+  id uuid not null, -- Of the transaction.
+  attempt smallint not null, -- Its last attempt.
+  due_at timestamptz not null, -- When the attempt is overdue; while a worker decides it, when another one may.
+  primary key (acquirer_id, id)
+);
+
+-- Finds the attempts that are overdue.
+create index open_attempts_by_time on open_attempts (due_at);
 
 -- Values that are accepted once in the installation: the chip data of a tap, and the key serial number of a PIN block.
 -- A copy of a tap would otherwise pay for another merchant. The key has no tenant for that reason. Rows never change.

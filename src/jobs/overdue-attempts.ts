@@ -1,0 +1,74 @@
+import type { OpenAttempts, OverdueAttempt } from '../store/transactions/open-attempts.ts';
+import type { DueJobs } from './due-jobs.ts';
+
+/** Limit of attempts that one statement takes. Each needs a commit or two, and no switch. */
+const MAX_TAKEN = 64;
+/** The longest time until an attempt of a tap from this process is noticed. */
+const POLL_MS = 500;
+
+/** The result of a decision: the transaction rests, or when to look again. */
+export type OverdueResult = 'rests' | { readonly againAfterSeconds: number };
+
+/**
+ * Decides attempts that are overdue. The time of each is in `open_attempts` instead of in a job, because nearly every
+ * attempt ends long before it: a job was inserted only to be deleted, and cost more than the row.
+ */
+export class OverdueAttempts {
+  readonly #attempts: Pick<OpenAttempts, keyof OpenAttempts>;
+  readonly #due: DueJobs;
+  readonly #decide: (attempt: OverdueAttempt) => Promise<OverdueResult>;
+  readonly #onError: (error: unknown, attempt?: OverdueAttempt) => void;
+  #running: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  /** @param onError called with the attempt that could not be decided, or without one if none could be taken */
+  constructor(
+    attempts: Pick<OpenAttempts, keyof OpenAttempts>,
+    due: DueJobs,
+    decide: (attempt: OverdueAttempt) => Promise<OverdueResult>,
+    onError: (error: unknown, attempt?: OverdueAttempt) => void,
+  ) {
+    this.#attempts = attempts;
+    this.#due = due;
+    this.#decide = decide;
+    this.#onError = onError;
+    this.#rest();
+  }
+
+  /** Takes no further attempts and resolves when those in progress have ended. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#due.unwatch('overdue');
+    await this.#running;
+  }
+
+  #rest(): void {
+    if (this.#isStopped) return;
+    this.#due.watch('overdue', POLL_MS, () => {
+      this.#running = this.#work().finally(() => this.#rest());
+    });
+  }
+
+  async #work(): Promise<void> {
+    try {
+      let taken: OverdueAttempt[];
+      do {
+        taken = await this.#attempts.takeOverdue(MAX_TAKEN);
+        await Promise.all(taken.map((attempt) => this.#end(attempt)));
+      } while (taken.length === MAX_TAKEN && !this.#isStopped);
+    } catch (error) {
+      this.#onError(error);
+    }
+  }
+
+  /** An attempt that cannot be decided is given to a worker again after the time for which this one has it. */
+  async #end(attempt: OverdueAttempt): Promise<void> {
+    try {
+      const result = await this.#decide(attempt);
+      if (result === 'rests') await this.#attempts.close(attempt);
+      else await this.#attempts.postpone(attempt, result.againAfterSeconds);
+    } catch (error) {
+      this.#onError(error, attempt);
+    }
+  }
+}
