@@ -10,7 +10,7 @@ import { beginWith, openTransaction } from '../store/postgres/pipelined-transact
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
 import type { IdentifiedJob, JobsInCommit } from '../store/transactions/jobs-in-commit.ts';
 import { PACES } from './paces.ts';
-import { DEAD_LETTERS, QUEUE_NAMES, QUEUES, STANDS_APART, type WorkName } from './queues.ts';
+import { DEAD_LETTERS, QUEUE_NAMES, QUEUES, RECENT_MINUTES, STANDS_APART, type WorkName } from './queues.ts';
 
 /**
  * Finished jobs are deleted in the outcome's commit or soon after, so the few completed ones need not be kept long.
@@ -46,7 +46,8 @@ const WITH_DUE_JOBS = {
   )
     .concat(
       `select 'overdue' from (
-      select from open_attempts where 'overdue' = any($1::text[]) and due_at <= now() order by due_at limit 1) as due`,
+      select from open_attempts where 'overdue' = any($1::text[]) and due_at <= now() and due_at > now() - interval '${RECENT_MINUTES} minutes'
+      order by due_at limit 1) as due`,
     )
     .join('\nunion all '),
 };

@@ -1,9 +1,10 @@
 import type { OpenAttempts, OverdueAttempt } from '../store/transactions/open-attempts.ts';
 import type { DueJobs } from './due-jobs.ts';
+import { RECENT_MINUTES } from './queues.ts';
 
 /** Limit of attempts that one statement takes. Each needs a commit or two, and no switch. */
 const MAX_TAKEN = 64;
-/** The longest time until an attempt of a tap from this process is noticed. */
+/** While attempts are overdue, more may follow this soon. */
 const POLL_MS = 500;
 
 /** The result of a decision: the transaction rests, or when to look again. */
@@ -19,6 +20,7 @@ export class OverdueAttempts {
   readonly #decide: (attempt: OverdueAttempt) => Promise<OverdueResult>;
   readonly #onError: (error: unknown, attempt?: OverdueAttempt) => void;
   #running: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
   /** @param onError called with the attempt that could not be decided, or without one if none could be taken */
@@ -32,21 +34,30 @@ export class OverdueAttempts {
     this.#due = due;
     this.#decide = decide;
     this.#onError = onError;
-    this.#rest();
+    this.#start(); // attempts from before the process started may be old
   }
 
   /** Takes no further attempts and resolves when those in progress have ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.#due.unwatch('overdue');
+    this.#endRest();
     await this.#running;
+  }
+
+  #start(): void {
+    this.#endRest();
+    this.#running = this.#work().finally(() => this.#rest());
   }
 
   #rest(): void {
     if (this.#isStopped) return;
-    this.#due.watch('overdue', POLL_MS, () => {
-      this.#running = this.#work().finally(() => this.#rest());
-    });
+    this.#due.watch('overdue', POLL_MS, () => this.#start());
+    this.#timer = setTimeout(() => this.#start(), RECENT_MINUTES * 60_000).unref();
+  }
+
+  #endRest(): void {
+    clearTimeout(this.#timer);
+    this.#due.unwatch('overdue');
   }
 
   async #work(): Promise<void> {

@@ -46,6 +46,12 @@ export type WorkName = QueueName | 'overdue';
 export const WORK_NAMES: readonly WorkName[] = [...QUEUE_NAMES, 'overdue'];
 
 /**
+ * The frequent question whether an attempt is overdue covers this much time. During a backup of an hour, Postgres keeps the
+ * deleted rows of that hour, and an unlimited search reads all of them.
+ */
+export const RECENT_MINUTES = 10;
+
+/**
  * Receives jobs whose payload is invalid or whose retries are used up. A person examines them and may redrive them.
  */
 export const DEAD_LETTERS = 'dead-letters';
