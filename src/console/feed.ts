@@ -5,7 +5,7 @@ import type { Database } from '../store/postgres/open-database.ts';
 import { acquirerOf, type Frame, frameOf, type Moment, type OutcomeRate, type TapRates, tapsOf } from './frame.ts';
 import { countOf, ProcessRates, percentileMs, sumOf } from './process-rates.ts';
 import type { ReadConsoleBacklog } from './read-backlog.ts';
-import { readReportedFigures } from './store/stored-figures.ts';
+import { RESTING_SECONDS, readReportedFigures } from './store/stored-figures.ts';
 
 /** Combines the recent figures of all processes. @param processes by id */
 function momentOf(processes: ReadonlyMap<string, ProcessRates>): Moment {
@@ -97,8 +97,8 @@ function processState(id: string, figures: ProcessFigures): Frame['processes'][n
 
 /** One frame per second; a person does not read faster. */
 const FRAME_EVERY_MS = 1_000;
-/** A newly opened console shows the last quarter of an hour. */
-const MAX_KEPT = 900;
+/** A newly opened console shows the last quarter of an hour: a point for each second in which one was open. */
+const KEPT_MS = 900_000;
 /** Each console receives every frame; an installation has few operators. */
 const MAX_CONSOLES = 100;
 /** Reserved for users of the installation, who must see the figures during an incident. */
@@ -134,7 +134,10 @@ export interface Availability {
   readonly nowMs: number;
 }
 
-/** A read of the figures takes milliseconds. Without a result for this long, the database counts as unavailable. */
+/**
+ * A read of the figures takes milliseconds. Without a result for this long after its time, the database counts as
+ * unavailable.
+ */
 const SILENT_AFTER_MS = 5_000;
 
 export interface FeedParts {
@@ -143,7 +146,7 @@ export interface FeedParts {
   readonly readBacklog: ReadConsoleBacklog;
 }
 
-/** The figures of all processes, as one frame per second for every console at this process. */
+/** The figures of all processes, as one frame per second for every console at this process; seldom while none is open. */
 export class ConsoleFeed {
   readonly #parts: FeedParts;
   readonly #processes = new Map<string, ProcessRates>();
@@ -173,6 +176,7 @@ export class ConsoleFeed {
     const own = [...this.#viewers].filter(({ userId }) => userId === viewer.userId).length;
     if (this.#isClosed || this.#viewers.size >= most || own >= MAX_OF_A_USER) return undefined;
     this.#viewers.add(viewer);
+    this.#framing.runSoon();
     return () => void this.#viewers.delete(viewer);
   }
 
@@ -187,7 +191,7 @@ export class ConsoleFeed {
   /** Needs no database, and reveals nothing that a load balancer does not see. */
   availability(): Availability {
     const nowMs = Date.now();
-    const isDown = this.#hasFailed || nowMs - this.#respondedAtMs > SILENT_AFTER_MS;
+    const isDown = this.#hasFailed || nowMs - this.#respondedAtMs > this.#pauseMs + SILENT_AFTER_MS;
     return { database: isDown ? 'down' : 'up', downSinceMs: isDown ? this.#respondedAtMs : null, nowMs };
   }
 
@@ -198,8 +202,14 @@ export class ConsoleFeed {
     await this.#framing.stop();
   }
 
+  /** Between two reads. */
+  get #pauseMs(): number {
+    return this.#viewers.size > 0 ? 0 : RESTING_SECONDS * 1_000;
+  }
+
   async #frame(): Promise<void> {
-    const reported = await readReportedFigures<ProcessFigures>(this.#parts.database);
+    if (Date.now() - this.#respondedAtMs < this.#pauseMs) return;
+    const reported = await readReportedFigures<ProcessFigures>(this.#parts.database, this.#viewers.size > 0);
     this.#respondedAtMs = Date.now();
     this.#hasFailed = false;
     const known = new Set(reported.map(({ id }) => id));
@@ -211,7 +221,7 @@ export class ConsoleFeed {
     }
     const moment = momentOf(this.#processes);
     this.#kept.push({ atMs: moment.atMs, taps: moment.taps, tapsOfAcquirers: moment.tapsOfAcquirers });
-    if (this.#kept.length > MAX_KEPT) this.#kept.shift();
+    while (this.#kept[0]!.atMs < moment.atMs - KEPT_MS) this.#kept.shift();
     const bySight = Map.groupBy(this.#viewers, ({ acquirerId }) => acquirerId);
     await Promise.all([...bySight].map(([acquirerId, viewers]) => this.#show(moment, acquirerId, viewers)));
   }

@@ -6,7 +6,14 @@ import type { Health } from '../observe/health.ts';
 import type { ChangedLevel } from '../observe/log.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import type { ConsoleSwitches } from './read-figures.ts';
-import { addFigures, type CountedSwitch, type Counts, forgetFigures, reportFigures } from './store/stored-figures.ts';
+import {
+  addFigures,
+  type CountedSwitch,
+  type Counts,
+  forgetFigures,
+  RESTING_SECONDS,
+  reportFigures,
+} from './store/stored-figures.ts';
 
 /** The shortest span has a minute, so what is counted belongs to it with an error of ten seconds. */
 const RECORD_EVERY_MS = 20_000;
@@ -110,14 +117,16 @@ export interface ReporterParts {
 }
 
 /**
- * Publishes the figures of this process to consoles once a second, and executes their commands. Without the
- * database it is silent; readiness already reports that fault.
+ * Publishes the figures of this process to consoles, once a second while one is open, and executes their commands.
+ * Without the database it is silent; readiness already reports that fault.
  */
 export class ProcessReporter {
   /** The name of this process in consoles. */
   readonly id = randomUUID();
   readonly #parts: ReporterParts;
   readonly #reporting: Repetition;
+  #isWatched = false;
+  #reportedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: ReporterParts) {
     this.#parts = parts;
@@ -132,7 +141,11 @@ export class ProcessReporter {
 
   async #report(): Promise<void> {
     const { database, read } = this.#parts;
-    const commands = await reportFigures<ProcessCommand>(database, this.id, await read());
+    const nowMs = performance.now();
+    if (!this.#isWatched && nowMs - this.#reportedAtMs < RESTING_SECONDS * 1_000) return;
+    this.#reportedAtMs = nowMs;
+    const { commands, isWatched } = await reportFigures<ProcessCommand>(database, this.id, await read());
+    this.#isWatched = isWatched;
     for (const command of commands) this.#obey(command);
   }
 

@@ -143,8 +143,12 @@ function assembled<Whole>(rows: readonly SumRow<Whole>[]): (readonly [Whole, Swi
 
 // Figures and commands that processes exchange through the database, for people at a console.
 
-/** Twice the longest time between two reports of a running process; older figures are not used. */
-const FRESH_SECONDS = 5;
+/** Time between two reports of a process while no console is open. */
+export const RESTING_SECONDS = 5;
+/** More than twice that; older figures are not used. */
+const FRESH_SECONDS = 12;
+/** A console reads figures every second. */
+const WATCHED_SECONDS = 5;
 /** Time after which a process that ended is removed. */
 const GONE_SECONDS = 60;
 /** The person is watching the screen: a command that was not run by then is dropped. */
@@ -161,9 +165,14 @@ asked as (
   where process_id = $1 or asked_at < clock_timestamp() - interval '${GONE_SECONDS} seconds'
   returning process_id, command, asked_at
 )
-select command from asked
-where process_id = $1 and asked_at > clock_timestamp() - interval '${COMMAND_SECONDS} seconds' order by asked_at`;
+select coalesce((select json_agg(command order by asked_at) from asked
+    where process_id = $1 and asked_at > clock_timestamp() - interval '${COMMAND_SECONDS} seconds'), '[]') as commands,
+  exists (select from console_watch where at > clock_timestamp() - interval '${WATCHED_SECONDS} seconds') as "isWatched"`;
 
+const WATCH = `
+with watch as (
+  insert into console_watch (at) values (clock_timestamp()) on conflict (is_only) do update set at = excluded.at
+)`;
 const READ = `
 select process_id as id, figures from process_figures
 where at > clock_timestamp() - interval '${FRESH_SECONDS} seconds' order by process_id limit $1`;
@@ -176,20 +185,31 @@ export interface ReportedFigures<Figures> {
   readonly figures: Figures;
 }
 
-/** Reports the figures of this process. @returns the commands for it since the last report */
-export async function reportFigures<Command>(database: Database, id: string, figures: object): Promise<Command[]> {
-  const { rows } = await database.query<{ command: Command }>({
-    name: 'report-figures',
-    text: REPORT,
-    values: [id, JSON.stringify(figures)],
-  });
-  return rows.map(({ command }) => command);
+/** The response to a report of figures. */
+interface Reported<Command> {
+  /** The commands for the process since the last report. */
+  readonly commands: Command[];
+  /** Whether a console is open at any process. */
+  readonly isWatched: boolean;
 }
 
-/** Figures of every running process. */
-export async function readReportedFigures<Figures>(database: Database): Promise<ReportedFigures<Figures>[]> {
-  const query = { name: 'read-figures', text: READ, values: [MAX_PROCESSES] };
-  return (await database.query<ReportedFigures<Figures>>(query)).rows;
+/** Reports the figures of this process. */
+export async function reportFigures<Command>(
+  database: Database,
+  id: string,
+  figures: object,
+): Promise<Reported<Command>> {
+  const query = { name: 'report-figures', text: REPORT, values: [id, JSON.stringify(figures)] };
+  return (await database.query<Reported<Command>>(query)).rows[0]!;
+}
+
+/** Figures of every running process. @param isWatching whether they are for an open console, which needs them every second */
+export async function readReportedFigures<Figures>(
+  database: Database,
+  isWatching = false,
+): Promise<ReportedFigures<Figures>[]> {
+  const [name, text] = isWatching ? ['watch-figures', WATCH + READ] : ['read-figures', READ];
+  return (await database.query<ReportedFigures<Figures>>({ name, text, values: [MAX_PROCESSES] })).rows;
 }
 
 export async function forgetFigures(database: Database, id: string): Promise<void> {

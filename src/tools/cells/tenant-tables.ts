@@ -12,6 +12,7 @@ const WRITTEN_ONCE = ['attempt_messages', 'used_values'];
 export const LEFT_BEHIND: Readonly<Record<string, string>> = {
   cell_identity: 'describes the cell',
   console_sign_ins: 'sign-ins at this cell, for twenty minutes',
+  console_watch: 'when a console of this cell was open',
   database_epoch: 'identifies the database',
   handover_keys: 'public keys of the processes of this cell',
   hsm_keys: 'describes the HSM of this cell',

@@ -1156,6 +1156,12 @@ create unlogged table process_figures (
   at timestamptz not null default clock_timestamp() -- A process that has not written for seconds has ended.
 ) with (fillfactor = 50);
 
+-- When figures were last read for an open console: meanwhile processes report theirs every second.
+create unlogged table console_watch (
+  is_only boolean primary key default true check (is_only),
+  at timestamptz not null
+) with (fillfactor = 50);
+
 -- Requests of operators to a process, such as to sign off from a switch.
 create unlogged table process_commands (
   process_id uuid not null, -- Which process is asked; it deletes the row.
