@@ -49,6 +49,7 @@ interface Opened {
 
 /** What a transaction leaves in the database besides its audit trail, which cannot be removed. */
 const LEFT_BY_TRANSACTIONS = [
+  'open_attempts',
   'review_resolutions',
   'stored_figures',
   'reversal_attempts',

@@ -79,9 +79,10 @@ describe.skipIf(!hasPython)('a switch written in Python from the README alone', 
     const { database } = installation;
     await eventually(async () => {
       const { rows } = await database.query<{ id: string; name: string; seconds: number }>(
-        `select distinct coalesce(data ->> 'id', data -> 'taps' -> 0 ->> 'id') as id, name,
-           extract(epoch from start_after - clock_timestamp())::float8 as seconds
-         from pgboss.job where state < 'completed' and name <> 'purge'`,
+        `select distinct data ->> 'id' as id, name, extract(epoch from start_after - clock_timestamp())::float8 as seconds
+         from pgboss.job where state < 'completed' and name <> 'purge'
+         union all
+         select id::text, 'overdue', extract(epoch from due_at - clock_timestamp())::float8 from open_attempts`,
       );
       for (const { id, name, seconds } of rows)
         if (name === 'reverse' && seconds > 0) await letTimePass(database, id, Math.ceil(seconds));
