@@ -3,8 +3,8 @@ import { actorOf, type PortalSession } from '../auth/portal/portal-session.ts';
 import { RequestRejected } from '../basics/errors.ts';
 import { isUuid } from '../basics/uuid.ts';
 import { isLuhnValid } from '../codecs/emv/card.ts';
+import { amountOf } from '../http/transaction-view.ts';
 import { dispositionName } from '../payments/model/disposition.ts';
-import { currencyOf, formatAmount } from '../payments/model/money.ts';
 import { statusName } from '../payments/model/status.ts';
 import { TRANSACTION_TYPE_NAMES, type TransactionKey } from '../payments/model/transaction.ts';
 import type { Directory } from '../payments/ports/directory-ports.ts';
@@ -82,12 +82,20 @@ function readMerchantName(text: string): Wanted | undefined {
 export type TransactionRow = ReturnType<typeof transactionRow>;
 
 export function transactionRow(row: ListedTransaction, directory: Directory) {
-  const { amountMinor, currency, routeId, status, disposition, type, createdAt, ...shown } = row;
+  const {
+    amountMinor: _requested,
+    approvedMinor: _approved,
+    routeId,
+    status,
+    disposition,
+    type,
+    createdAt,
+    ...shown
+  } = row;
   const { acquirerId, merchantId } = row;
-  const amount = amountMinor === null || currency === null ? null : formatAmount(amountMinor, currencyOf(currency));
   return {
     ...shown,
-    ...{ amount, currency, routeId },
+    ...{ amount: amountOf(row).amount, routeId },
     type: TRANSACTION_TYPE_NAMES[type],
     status: statusName(status),
     disposition: disposition === null ? null : dispositionName(disposition),

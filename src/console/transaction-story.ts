@@ -168,22 +168,22 @@ async function webhooksOf({ webhooks }: StoryParts, { acquirerId, integratorId, 
 
 type RelatedRow = Pick<
   Transaction,
-  'id' | 'type' | 'merchantReference' | 'amountMinor' | 'currency' | 'disposition' | 'needsReview'
+  'id' | 'type' | 'merchantReference' | 'amountMinor' | 'approvedMinor' | 'currency' | 'disposition' | 'needsReview'
 >;
 
 async function relatedTo(
   database: Database,
   { acquirerId, id, originalId }: Transaction,
 ): Promise<RelatedTransaction[]> {
-  const text = `select id, type, merchant_reference as "merchantReference", amount_minor as "amountMinor", currency, disposition,
-      needs_review as "needsReview" from transactions
+  const text = `select id, type, merchant_reference as "merchantReference", amount_minor as "amountMinor",
+      approved_minor as "approvedMinor", currency, disposition, needs_review as "needsReview" from transactions
     where acquirer_id = $1 and (original_id = $2 or id = $3) order by created_at limit ${MAX_RELATED}`;
   const { rows } = await database.query<RelatedRow>(text, [acquirerId, id, originalId]);
   return rows.map((row) => ({
     id: row.id,
     type: TRANSACTION_TYPE_NAMES[row.type],
     reference: row.merchantReference,
-    amount: amountText(row, row.amountMinor),
+    amount: amountText(row, toldMinor(row)),
     disposition: nameOf(row.disposition),
     needsReview: row.needsReview,
   }));

@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest';
+import type { TransactionStory } from '../../src/console/transaction-story.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { consoleClient } from '../support/console-client.ts';
 import { eventually } from '../support/eventually.ts';
-import { storedSale, voidSale } from '../support/refunds.ts';
+import { refundSale, storedSale, voidSale } from '../support/refunds.ts';
 import { outcomeOf } from '../support/responses.ts';
 import { LONGER_THAN_REVERSALS_SECONDS, reviewsIn } from '../support/reviews.ts';
 import { scriptedInstallation } from '../support/scripted-installation.ts';
 import { untilResponded } from '../support/transactions.ts';
 
 const scene = scriptedInstallation();
-const { logIn, act, look } = consoleClient(() => scene.installation);
+const { logIn, act, look, list, data } = consoleClient(() => scene.installation);
 const { resolve } = reviewsIn(scene, { act, look });
 const PARTIAL = { responseCode: '10', amountMinor: 4_000 };
 
@@ -52,4 +53,25 @@ test('the void of a sale that was approved in part names the requested amount, o
   await eventually(async () =>
     expect(await storedSale(scene.installation.database, sale)).toMatchObject({ disposition: Disposition.Voided }),
   );
+});
+
+test('people see the approved part of a sale in the list, in its file, and beside its refund', async () => {
+  await scene.installOwn({ profile: { partialApproval: true } });
+  scene.scripted.onRequest = ({ message, respond }) =>
+    respond(message.mti === '0200' && message.processingCode === '000000' ? PARTIAL : {});
+  const { installation } = scene;
+  const { serviceReference: sale } = outcomeOf(await installation.phone().tap({ amount: '100.00', currency: 'ZAR' }));
+  await untilResponded(installation.database, sale);
+  const { body } = await refundSale(installation, sale, { amount: '40.00', refundReference: 'whole' });
+  const session = await logIn({ acquirerId: 1 }, 'operator');
+  const { rows } = await list(session, {});
+  expect(rows.map(({ type, amount }) => [type, amount])).toEqual([
+    ['Refund', '40.00'],
+    ['Tap', '40.00'],
+  ]);
+  const file = await (await data(session, 'transactions/export', { filter: {} })).text();
+  expect(file).not.toContain('100.00');
+  const { serviceReference: refund } = body as { readonly serviceReference: string };
+  const { related } = (await (await look(session, refund)).json()) as TransactionStory;
+  expect(related).toMatchObject([{ id: sale, amount: 'ZAR 40.00' }]);
 });

@@ -27,6 +27,7 @@ export interface ListedTransaction extends TransactionKey {
   readonly disposition: DispositionId | null;
   readonly type: TransactionTypeId;
   readonly amountMinor: number | null;
+  readonly approvedMinor: number | null;
   readonly currency: string | null;
   readonly scheme: string | null;
   readonly maskedPan: string | null;
@@ -84,8 +85,8 @@ const ONLY_BY_INDEX = ['enable_bitmapscan = off', 'enable_seqscan = off'];
 const COLUMNS = `
   t.acquirer_id as "acquirerId", t.id, (extract(epoch from t.created_at) * 1000000)::bigint || '_' || t.id as position,
   t.merchant_id as "merchantId", t.merchant_reference as "merchantReference", t.status, t.disposition, t.type,
-  t.amount_minor as "amountMinor", t.currency, t.scheme, t.masked_pan as "maskedPan", t.response_code as "responseCode",
-  t.route_id as "routeId", t.x_tid as "xTid", t.tid, t.stan, t.rrn, t.needs_review as "needsReview",
+  t.amount_minor as "amountMinor", t.approved_minor as "approvedMinor", t.currency, t.scheme, t.masked_pan as "maskedPan",
+  t.response_code as "responseCode", t.route_id as "routeId", t.x_tid as "xTid", t.tid, t.stan, t.rrn, t.needs_review as "needsReview",
   t.created_at as "createdAt"`;
 const NEWEST_FIRST = 'order by t.created_at desc, t.id desc';
 
