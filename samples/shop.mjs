@@ -59,6 +59,8 @@ function isFromTapwire(headers, body) {
 }
 
 function receiveEvent(event) {
+  // The address receives the events of all merchants of the integrator, and another one may use the same reference.
+  if (event.merchantId !== MERCHANT_ID) return;
   const order = orders.get(event.merchantReference);
   const isNew = (newest.get(event.serviceReference) ?? 0) < event.sequence; // neither a repeat nor older than the last one
   if (!order || !isNew) return;

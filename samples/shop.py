@@ -74,6 +74,9 @@ def is_from_tapwire(headers, body):
 
 
 def receive_event(event):
+    # The address receives the events of all merchants of the integrator, and another one may use the same reference.
+    if event["merchantId"] != environ["MERCHANT_ID"]:
+        return
     order = orders.get(event["merchantReference"])
     is_new = newest.get(event["serviceReference"], 0) < event["sequence"]  # neither a repeat nor older than the last one
     if order is None or not is_new:

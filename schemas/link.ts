@@ -276,6 +276,12 @@ export const tapOnOwnPath = z.object({ merchantReference });
 export const tapOnOwnStatus = z
   .object({
     id: z.uuid().describe('Id of the backend transaction'),
+    merchantId: z
+      .string()
+      .describe(
+        'Id of the merchant of the tap; of a token for several merchants, any may have used the reference (extension)',
+      )
+      .meta({ examples: ['1001'] }),
     merchantReference: z.string().describe('Value of merchantReference in the request'),
     disposition,
     errorCode: z

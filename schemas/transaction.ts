@@ -108,6 +108,10 @@ export const transaction = z
       .string()
       .nullable()
       .describe('Value of the claim `usr` if it names no registered user of the gateway; null otherwise'),
+    merchantId: z
+      .string()
+      .describe('Id of the merchant. Two merchants of an integrator may use the same reference (extension)')
+      .meta({ examples: ['1001'] }),
     merchantTransactionReference: z
       .string()
       .describe('Reference of the transaction (merchantReference), chosen by the merchant'),

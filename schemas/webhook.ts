@@ -36,6 +36,12 @@ export const webhook = z
       .uuid()
       .optional()
       .describe('Id of the sale that the refund or void belongs to; absent in events of a payment (extension)'),
+    merchantId: z
+      .string()
+      .describe(
+        'Id of the merchant of the payment. An endpoint receives the events of all merchants of an integrator, and two merchants may use the same reference (extension)',
+      )
+      .meta({ examples: ['1001'] }),
     merchantReference: z
       .string()
       .describe(

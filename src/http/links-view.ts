@@ -64,7 +64,8 @@ function mandateOf({ instalmentMinor, maxCollectionMinor, ...terms }: Mandate, c
 export function tapOnOwnStatusOf(tap: Transaction, merchantReference: string): TapOnOwnStatus {
   const errorCode = tap.errorCode ?? (tap.disposition === null ? null : 0);
   const message = errorTextOf(tap);
-  return { id: tap.id, merchantReference, disposition: dispositionOf(tap), errorCode, message, ...amountOf(tap) };
+  const { id, merchantId } = tap;
+  return { id, merchantId, merchantReference, disposition: dispositionOf(tap), errorCode, message, ...amountOf(tap) };
 }
 
 /** The status documents have five dispositions: a decline by the card is Declined (contract, "Values"). */

@@ -25,6 +25,7 @@ export function transactionView(
   return {
     id: transaction.id,
     passthroughUserId: transaction.userId === null ? transaction.userClaim : null,
+    merchantId: transaction.merchantId,
     merchantTransactionReference: transaction.merchantReference,
     details: detailsOf(transaction),
     latitude: transaction.latitude ?? '',

@@ -30,6 +30,7 @@ export function webhookBody(
     timestamp,
     sequence,
     ...identityOf(transaction, paymentReference),
+    merchantId: transaction.merchantId,
     disposition,
     ...(errorCode !== undefined && { errorCode }),
     authorisationCode,

@@ -50,6 +50,7 @@ test('events that were created together are reported in the order of their statu
       timestamp,
       sequence,
       id: serviceReference,
+      merchantId: '1001',
       merchantReference: 'order',
       disposition: 'Approved',
       authorisationCode: '',

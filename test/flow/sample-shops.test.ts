@@ -13,7 +13,7 @@ import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { REPOSITORY } from '../support/guide.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
-import { AppPhone, post } from '../support/links.ts';
+import { AppPhone, createLink, post } from '../support/links.ts';
 import { outcomeOf } from '../support/responses.ts';
 import { MERCHANTS } from '../support/tenants.ts';
 
@@ -88,6 +88,7 @@ describe.each([
       type: 'transaction.completed',
       disposition: 'Approved',
       sequence: 9,
+      merchantId: MERCHANTS.coffee.id,
       merchantReference: id,
       serviceReference: randomUUID(),
       amount: 25,
@@ -102,6 +103,8 @@ describe.each([
     expect((await send(`${url}/webhooks`, other.body, other.headers)).status).toBe(204);
     expect(await send(`${url}/orders/${id}/refund`)).toMatchObject({ status: 404 });
     expect(await show()).toMatchObject({ state: 'open' });
+    await payToNeighbour(id, '25.00');
+    expect(await show()).toMatchObject({ state: 'open' });
 
     const [, reference, token] = /\/pay\/([^#]+)#(.+)$/.exec(address)!;
     const app = new AppPhone(installation, { id: reference!, token: token!, paymentReference: id });
@@ -111,6 +114,15 @@ describe.each([
     expect(installation.ledger.at(-1)).toMatchObject({ kind: 'refund', amountMinor: 2_500 });
   });
 });
+
+/** Another merchant of the integrator is paid under the same reference; resolves when the webhook was received. */
+async function payToNeighbour(paymentReference: string, amount: string) {
+  const link = await createLink(installation, { merchantId: MERCHANTS.bakery.id, paymentReference, amount });
+  const { type, serviceReference } = outcomeOf(await new AppPhone(installation, link).pay({ amount }));
+  expect(type).toBe('Approved');
+  const text = `select from webhook_events where transaction_id = $1 and state = 'delivered'`;
+  await eventually(async () => expect((await installation.database.query(text, [serviceReference])).rowCount).toBe(1));
+}
 
 function signedBy(signer: Webhook, event: object, atMs = Date.now()) {
   const body = JSON.stringify(event);

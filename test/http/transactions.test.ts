@@ -100,6 +100,7 @@ describe('an approved tap', () => {
     expect(shown).toEqual({
       id: expect.stringMatching(UUID),
       passthroughUserId: null,
+      merchantId: '1001',
       merchantTransactionReference: 'c1',
       details: [{ tags: expect.any(Array), maskedPAN: '411111******1111', paymentProviderId: ROUTE_ID }],
       latitude: '',

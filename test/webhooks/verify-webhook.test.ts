@@ -10,6 +10,7 @@ const EVENT: Webhook = {
   timestamp: '2026-03-01T11:59:59.000Z',
   sequence: 1,
   id: '6f1c0a52-7f0e-4a57-9f57-0d9a2b1c8e11',
+  merchantId: '1001',
   merchantReference: 'Zoë · 4711',
   disposition: 'Approved',
   authorisationCode: '123456',

@@ -43,6 +43,7 @@ test('an approval has every member of 2.6 except an errorCode', () => {
     timestamp: '2026-03-01T10:00:01.234Z',
     sequence: 1,
     id: sampleTransaction().id,
+    merchantId: sampleTransaction().merchantId,
     merchantReference: 'order-4711',
     disposition: 'Approved',
     paymentProviderReference: '606010000017',

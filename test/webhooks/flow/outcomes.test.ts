@@ -6,6 +6,7 @@ import { type Installation, startInstallation } from '../../support/installation
 import { expectInvariants } from '../../support/invariants.ts';
 import { postTap } from '../../support/requests.ts';
 import { outcomeOf } from '../../support/responses.ts';
+import { MERCHANTS } from '../../support/tenants.ts';
 import { Backend, genuine, untilReported } from '../backend.ts';
 import { type Receiver, startReceiver } from '../receiver.ts';
 
@@ -38,6 +39,7 @@ test('an approval is reported once, signed, with everything of 2.6', async () =>
     timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     sequence: 1,
     id: serviceReference,
+    merchantId: MERCHANTS.coffee.id,
     merchantReference,
     disposition: 'Approved',
     authorisationCode: authorizationCode,
