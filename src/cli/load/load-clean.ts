@@ -23,7 +23,7 @@ export async function run(args: string[]): Promise<number> {
   try {
     const database = await openDatabase(found.url, { maxConnections: 1, mustExist: true });
     try {
-      const { transactions, links } = await inTransaction(database, clean);
+      const { transactions, links } = await inTransaction(database, clean, BEGIN);
       console.log(`Removed ${transactions} transactions and ${links} links of load tests.`);
     } finally {
       await database.end();
@@ -34,12 +34,18 @@ export async function run(args: string[]): Promise<number> {
   return 0;
 }
 
+/** One snapshot for all statements: a tap that arrives meanwhile stays, with everything about it. */
+const BEGIN = 'begin isolation level repeatable read';
+
 const MERCHANTS = `select acquirer_id, id from merchants where name = 'Load Test ' || id`;
 
 const OPEN = `
 select exists (
   select from transactions t join removed using (acquirer_id, id)
   where t.disposition is null or t.reversal_state in (${RUNNING_REVERSAL_STATES.join()})
+  union all
+  select from superseded_attempts s join removed r on r.acquirer_id = s.acquirer_id and r.id = s.transaction_id
+  where s.reversal_state in (${RUNNING_REVERSAL_STATES.join()})
 ) as "isOpen"`;
 
 /** Tables with rows about a transaction, other than those of `OF_MERCHANTS`. Partitions belong to their table. */

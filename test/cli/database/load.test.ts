@@ -7,6 +7,7 @@ import { run } from '../../../src/cli/load/load.ts';
 import { loadProcessors } from '../../../src/kits/processor-kit/load-processors.ts';
 import { type LoadProfile, saveLoadMerchants, writeLoadProfile } from '../../../src/tools/load/load-profile.ts';
 import { proveLedger } from '../../../src/tools/load/prove-ledger.ts';
+import { Phone } from '../../../src/tools/phone/phone.ts';
 import { ledgerServer } from '../../../src/tools/simulator/ledger.ts';
 import { listen, stopListening } from '../../../src/tools/simulator/listening.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -21,6 +22,7 @@ const MIX = { approve: 4, void: 1, refund: 1, decline: 2, 'decline-51': 1, pin: 
 let installation: Installation;
 let folder: string;
 let books: NonNullable<LoadProfile['books']>;
+let merchants: LoadProfile['merchants'];
 let stopLedger: () => Promise<void>;
 beforeAll(async () => {
   const since = new Date().toISOString();
@@ -34,7 +36,7 @@ beforeAll(async () => {
     await stopListening(server);
   };
   const owner = { acquirerId: 1, integratorId: 10 };
-  const merchants = await saveLoadMerchants(installation.database, owner);
+  merchants = await saveLoadMerchants(installation.database, owner);
   // A running gateway would learn of the merchants seconds later.
   await installation.startGateway();
   const { url, issuer } = installation.profile();
@@ -170,4 +172,26 @@ test('clean removes what load tests have stored, and nothing else', async () => 
   };
   for (const { id } of rows) expect(await holding(id)).toEqual([]);
   expect(await holding(other)).toContain('transaction_events');
+});
+
+test('clean leaves a tap that arrives while it runs', async () => {
+  const { database } = installation;
+  const { DATABASE_URL } = installation.environment();
+  const holder = await database.connect();
+  await holder.query('begin; lock table webhook_attempts in access exclusive mode');
+  const cleaning = runHere(run, ['clean'], { DATABASE_URL });
+  await eventually(async () =>
+    expect(
+      (await database.query("select from pg_locks where not granted and relation = 'webhook_attempts'::regclass"))
+        .rowCount,
+    ).toBe(1),
+  );
+  const phone = new Phone({ ...installation.profile(), merchant: merchants[0]! });
+  const { serviceReference, type } = outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR' }));
+  expect(type).toBe('Approved');
+  await holder.query('commit');
+  holder.release();
+  await cleaning;
+  const { rows } = await database.query('select disposition from transactions where id = $1', [serviceReference]);
+  expect(rows).toEqual([{ disposition: 0 }]);
 });
