@@ -52,6 +52,21 @@ test('a second approval that arrives together with the first is in review as wel
   await scene.untilAtRest(id);
 });
 
+test.each([
+  ['another part', { responseCode: '10', amountMinor: 4_000 }, { responseCode: '10', amountMinor: 6_000 }],
+  ['the whole after a part', { responseCode: '10', amountMinor: 4_000 }, {}],
+  ['a part after the whole', {}, { responseCode: '10', amountMinor: 4_000 }],
+])('a second approval of another amount is in review, also with the same DE38: %s', async (_name, first, second) => {
+  await scene.installOwn({ profile: { partialApproval: true } });
+  scene.scripted.onRequest = ({ respond }) => respond({ authorizationCode: '123456', ...first });
+  const { id, sale } = await tap();
+  for (const each of [first, second]) sale.respond({ authorizationCode: '123456', ...each });
+  await eventually(async () => expect(await scene.stored(id)).toMatchObject({ needsReview: true }));
+  expect(await scene.afterwards(id)).toEqual(['late approved']);
+  await scene.untilAtRest(id);
+  expect(scene.scripted.of('0420')).toEqual([]);
+});
+
 describe('a process that has not received the first response', () => {
   test('notices a second approval with another DE38 after a restart, and a repeat of the first', async () => {
     await scene.installOwn({ role: 'none', profile: { deadlineMs: 5_000 } });

@@ -71,6 +71,8 @@ export interface LateFacts {
   readonly kind: 'approved' | 'declined' | 'unknown';
   readonly responseCode: string;
   readonly authorizationCode: string;
+  /** Absent unless it approves. */
+  readonly approvedMinor?: number;
 }
 
 /**

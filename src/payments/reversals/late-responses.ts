@@ -94,9 +94,8 @@ export class LateResponses {
         if (!late) return 'unknown';
         if (late === 'duplicate') return late;
         const { id, attempt } = request;
-        return once([id, attempt, late.kind, late.responseCode, late.authorizationCode], () =>
-          this.record(request, late),
-        );
+        const facts = [late.kind, late.responseCode, late.authorizationCode, late.approvedMinor];
+        return once([id, attempt, ...facts], () => this.record(request, late));
       }),
     );
   }
@@ -152,14 +151,18 @@ export class LateResponses {
   }
 
   /**
-   * Whether a response approves with another DE38 than an approval before it: the switch has booked the request twice. A
-   * reversal names its original by DE11, DE7, DE37 or DE90, which both bookings share, in every dialect that Tapwire has. It
+   * Whether a response approves with another DE38 than an approval before it: the switch has booked the request twice. Or
+   * another amount than the accepted approval: it is not known which of the two was booked. A reversal names its original by DE11, DE7, DE37 or DE90, which both bookings share, in every dialect that Tapwire has. It
    * could cancel the booking that stands, or both. So none is sent for the second booking, and a person must look.
    */
-  async #isSecondBooking(request: Transaction, { kind, authorizationCode }: LateFacts): Promise<boolean> {
+  async #isSecondBooking(
+    request: Transaction,
+    { kind, authorizationCode, approvedMinor }: LateFacts,
+  ): Promise<boolean> {
     const { store } = this.#deps;
     if (kind !== 'approved') return false;
-    if (wasApproved(request)) return authorizationCode !== (request.authorizationCode ?? '');
+    if (wasApproved(request))
+      return authorizationCode !== (request.authorizationCode ?? '') || approvedMinor !== request.approvedMinor;
     const { lateAuthorizationCode } = await store.findOriginalFacts(request);
     return lateAuthorizationCode !== null && lateAuthorizationCode !== authorizationCode;
   }
@@ -203,7 +206,11 @@ function wasApproved({ disposition, voidState }: Transaction): boolean {
 function isAcceptedResponse(request: Transaction, late: LateFacts): boolean {
   if (late.responseCode !== request.responseCode) return false;
   if (wasApproved(request))
-    return late.kind === 'approved' && late.authorizationCode === (request.authorizationCode ?? '');
+    return (
+      late.kind === 'approved' &&
+      late.authorizationCode === (request.authorizationCode ?? '') &&
+      late.approvedMinor === request.approvedMinor
+    );
   return late.kind === 'declined' && (request.disposition === Disposition.Declined || isAwaitingPin(request));
 }
 
@@ -267,7 +274,8 @@ function readLate(
  * The facts of a late response. If it cannot be read with certainty (a wrong MAC, a code in no table), it may have
  * been an approval and re-arms the reversal like one. Only an approval beyond doubt supplies its DE38.
  */
-export function lateFactsOf({ kind, responseCode, authorizationCode = '' }: Outcome): LateFacts {
-  if (kind === 'approved') return { kind, responseCode, authorizationCode };
+export function lateFactsOf(outcome: Outcome): LateFacts {
+  const { kind, responseCode, authorizationCode = '' } = outcome;
+  if (kind === 'approved') return { kind, responseCode, authorizationCode, approvedMinor: outcome.approvedMinor };
   return { kind: kind === 'unknown' ? 'unknown' : 'declined', responseCode, authorizationCode: '' };
 }

@@ -157,7 +157,7 @@ test('repeated in one batch is one commit; another response is another', async (
 });
 
 test.each<[Outcome, object]>([
-  [APPROVED, { kind: 'approved', responseCode: '00', authorizationCode: '123456' }],
+  [APPROVED, { kind: 'approved', responseCode: '00', authorizationCode: '123456', approvedMinor: 1_000 }],
   [DECLINED, { kind: 'declined', responseCode: '51', authorizationCode: '' }],
   [
     { ...FACTS, kind: 'pinRequired', responseCode: '70' },
@@ -228,7 +228,11 @@ describe('the response that decided, repeated,', () => {
   const asked = { reversalState: sent, reversalAttempt: 1, voidState: VoidState.asked };
 
   test.each<[string, Partial<Transaction>, Outcome]>([
-    ['an approval of a sale that is voided', { ...asked, disposition: Approved, responseCode: '00' }, APPROVED],
+    [
+      'an approval of a sale that is voided',
+      { ...asked, disposition: Approved, approvedMinor: 1_000, responseCode: '00' },
+      APPROVED,
+    ],
     ['a decline', { disposition: Declined, responseCode: '51' }, DECLINED],
     ['a wish for a PIN', { pinState: PinState.awaiting, responseCode: '51' }, DECLINED],
   ])('%s, is a duplicate: it proves nothing new', async (_what, changes, outcome) => {
