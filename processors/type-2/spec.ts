@@ -62,7 +62,7 @@ const reconciliation = tagged({
     '04': text({ name: 'merchantName', characters: 40, minCharacters: 1, safe: true }),
     '05': text({ name: 'panEntry', characters: 16, minCharacters: 1, safe: true }),
     '06': text({ name: 'cardType', characters: 16, minCharacters: 1, safe: true }),
-    '07': text({ name: 'reconReference', characters: 24, minCharacters: 1, safe: true }),
+    '07': text({ name: 'reconReference', characters: 24, minCharacters: 1 }),
     '08': text({ name: 'acquirerDate', characters: 8, minCharacters: 1, safe: true }),
     '09': text({ name: 'acquirerTime', characters: 6, minCharacters: 1, safe: true }),
   },

@@ -30,6 +30,12 @@ export function standardFieldReader({ spec }: Pick<Processor, 'spec'>): (message
   });
 }
 
+/** Reads the card number of a request: DE2, or that of the track in DE35. */
+export function cardNumberReader({ spec }: Pick<Processor, 'spec'>): (request: IsoMessage) => string | undefined {
+  const names = { pan: spec.fields[2]?.name, track2: spec.fields[35]?.name };
+  return (request) => textOf(request, names.pan) ?? textOf(request, names.track2)?.split(/[=D]/)[0];
+}
+
 function textOf(message: IsoMessage, name: string | undefined): string | undefined {
   const value = name === undefined ? undefined : message[name];
   return typeof value === 'string' ? value : undefined;
@@ -41,21 +47,20 @@ const MAX_CHARS = 255;
 
 /**
  * Makes the values of a plug-in for integrators safe to store and send: only texts, limited in number and length,
- * without control characters. It never throws, because these values must not affect an outcome.
+ * without control characters or the card number. It never throws, because these values must not affect an outcome.
  */
-export function providerValues(tell: () => unknown): ProviderValues {
+export function providerValues(tell: () => unknown, cardNumber?: string): ProviderValues {
+  const isKept = (text: unknown) => isPlain(text) && !(cardNumber && text.replace(/\D/g, '').includes(cardNumber));
   try {
-    const entries = Object.entries(tell() as object).filter(isPlain);
+    const entries = Object.entries(tell() as object).filter((entry) => entry.every(isKept));
     return Object.fromEntries(entries.slice(0, MAX_VALUES));
   } catch {
     return {};
   }
 }
 
-function isPlain([name, value]: [string, unknown]): boolean {
-  return [name, value].every(
-    (text) => typeof text === 'string' && text.length <= MAX_CHARS && !/\p{Cc}/u.test(text) && text.isWellFormed(),
-  );
+function isPlain(text: unknown): text is string {
+  return typeof text === 'string' && text.length <= MAX_CHARS && !/\p{Cc}/u.test(text) && text.isWellFormed();
 }
 
 /**

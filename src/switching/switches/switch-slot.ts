@@ -8,7 +8,7 @@ import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
 import type { Outgoing } from './exchange.ts';
 import type { HsmCodec } from './hsm-codec.ts';
 import type { ReportFault } from './key-requests.ts';
-import { providerValues, type RecentApprovals, type StandardFields } from './standard-fields.ts';
+import { cardNumberReader, providerValues, type RecentApprovals, type StandardFields } from './standard-fields.ts';
 
 /** A slot of the pool as the domain sees it: in terms of requests and outcomes, not of messages. */
 export function switchSlot(
@@ -40,6 +40,7 @@ export function switchSlot(
     readonly reportFault: ReportFault;
   },
 ): SwitchSlot {
+  const cardNumberOf = cardNumberReader(processor);
   return {
     release: () => slot.release(),
     complete: (completion, timing, about) => {
@@ -66,7 +67,7 @@ export function switchSlot(
           return {
             outcome,
             settlementDate: isTrusted(response) ? fields.settlementDate : undefined,
-            providerFields: providerValues(() => processor.providerFields(response)),
+            providerFields: providerValues(() => processor.providerFields(response), cardNumberOf(sent)),
           };
         },
       );
