@@ -1,13 +1,13 @@
 import { mkdir } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
 import { StartError } from '../basics/errors.ts';
 import { openDatabase } from '../store/postgres/open-database.ts';
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
 import { archiveMonth, LEAST_AGE_DAYS, listMonths, type Month } from '../tools/archive/archive-month.ts';
 import { restoreMonth } from '../tools/archive/restore-month.ts';
 import { findDatabase } from './administration.ts';
-import type { Commands } from './commands.ts';
-import { type Columns, flag, printList, text } from './output.ts';
+import { flag, onlyWord, readOptions, readWords, text } from './arguments.ts';
+import { type Commands, command } from './commands.ts';
+import { type Columns, printList } from './output.ts';
 
 const LIST_USAGE = `usage: tapwire archive list [--database URL] [--json]
 
@@ -27,18 +27,9 @@ Reads an archived month into the database again, after a check against the manif
 
 /** `tapwire archive`: months of transactions as files. */
 export const commands: Commands = {
-  list: {
-    description: '[--json]: show the months of transactions in the database',
-    load: async () => ({ run: list, USAGE: LIST_USAGE }),
-  },
-  write: {
-    description: 'MONTH --to FOLDER: write a month to a file and remove it from the database',
-    load: async () => ({ run: write, USAGE: WRITE_USAGE }),
-  },
-  restore: {
-    description: 'MONTH --from FOLDER: read an archived month into the database again',
-    load: async () => ({ run: restore, USAGE: RESTORE_USAGE }),
-  },
+  list: command('[--json]: show the months of transactions in the database', list, LIST_USAGE),
+  write: command('MONTH --to FOLDER: write a month to a file and remove it from the database', write, WRITE_USAGE),
+  restore: command('MONTH --from FOLDER: read an archived month into the database again', restore, RESTORE_USAGE),
 };
 
 const COLUMNS: Columns<Month> = {
@@ -52,35 +43,30 @@ const STATES: Readonly<Record<Month['state'], string>> = {
   detached: 'archiving was interrupted; write or restore it',
 };
 
-async function list(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { database: text, json: flag } });
+async function list(args: string[]): Promise<void> {
+  const values = readOptions(args, { database: text, json: flag });
   await onDatabases(values.database, async ({ database }) => {
-    printList(await listMonths(database), COLUMNS, values.json ?? false);
+    printList(await listMonths(database), COLUMNS, values.json);
   });
-  return 0;
 }
 
-async function write(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { database: text, to: text } });
-  const [month] = positionals;
+async function write(args: string[]): Promise<void> {
+  const { values, words } = readWords(args, { database: text, to: text });
+  const month = onlyWord(words, WRITE_USAGE);
   const { to: folder } = values;
-  if (month === undefined || positionals.length > 1 || folder === undefined)
-    throw new StartError('BAD_USAGE', WRITE_USAGE);
+  if (folder === undefined) throw new StartError('BAD_USAGE', WRITE_USAGE);
   await mkdir(folder, { recursive: true });
   await onDatabases(values.database, (databases) =>
     archiveMonth({ ...databases, folder, nowMs: Date.now(), say: console.log }, month),
   );
-  return 0;
 }
 
-async function restore(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { database: text, from: text } });
-  const [month] = positionals;
+async function restore(args: string[]): Promise<void> {
+  const { values, words } = readWords(args, { database: text, from: text });
+  const month = onlyWord(words, RESTORE_USAGE);
   const { from: folder } = values;
-  if (month === undefined || positionals.length > 1 || folder === undefined)
-    throw new StartError('BAD_USAGE', RESTORE_USAGE);
+  if (folder === undefined) throw new StartError('BAD_USAGE', RESTORE_USAGE);
   await onDatabases(values.database, (databases) => restoreMonth({ ...databases, folder, say: console.log }, month));
-  return 0;
 }
 
 type Databases = Pick<Parameters<typeof archiveMonth>[0], 'database' | 'copies'>;

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { SETTINGS } from '#schemas/admin-operations';
 import type { StoredAttester } from '#schemas/attestation';
 import { StartError } from '../basics/errors.ts';
@@ -6,9 +5,8 @@ import { readConfig } from '../start/config.ts';
 import { AcquirerSettings } from '../store/settings/acquirer-settings.ts';
 import { ATTESTER_SETTINGS } from '../store/settings/tenant-settings.ts';
 import { signAttestation } from '../tools/phone/phone.ts';
+import { flag, readNumber, readOptions, readText, readYesOrNo, text } from './arguments.ts';
 import { type Commands, command } from './commands.ts';
-import { flag, readNumber, readYesOrNo, text } from './output.ts';
-import { readText } from './read-input.ts';
 import { settingsCommands } from './settings-commands.ts';
 
 /**
@@ -48,15 +46,9 @@ export const commands: Commands = {
   ),
 };
 
-async function sign(args: string[]): Promise<number> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      ...{ issuer: text, device: text, untrusted: flag },
-      'private-key': text,
-      'app-version': text,
-    },
-  });
+async function sign(args: string[]): Promise<void> {
+  const words = { issuer: text, device: text, 'private-key': text, 'app-version': text };
+  const values = readOptions(args, { ...words, untrusted: flag });
   const { issuer, device, untrusted, 'private-key': keyFile, 'app-version': appVersion } = values;
   if (issuer === undefined || device === undefined)
     throw new StartError('BAD_CONFIG', '--issuer and --device: are required');
@@ -65,5 +57,4 @@ async function sign(args: string[]): Promise<number> {
   const verdict = untrusted ? 'untrusted' : 'trusted';
   const attested = { audience, deviceInstallationId: device, verdict, appVersion } as const;
   console.log(await signAttestation({ iss: issuer, privateKey }, attested));
-  return 0;
 }

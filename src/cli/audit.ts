@@ -1,13 +1,11 @@
-import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import type { RecordedChange } from '#schemas/admin-audit';
-import { StartError } from '../basics/errors.ts';
 import { ChainCheck, type ChainFault, type ChainHead } from '../observe/audit-chain.ts';
 import { INSTALLATION } from '../store/settings/admin-commit.ts';
 import { chainedEvents, listAdminEvents } from '../store/settings/admin-events.ts';
 import { checkedBy, onDatabase } from './administration.ts';
-import { type Columns, flag, idOf, listOf, printList, text } from './output.ts';
-import { readJson } from './read-input.ts';
+import { countIn, flag, idOf, readJson, readOptions, text } from './arguments.ts';
+import { type Columns, listOf, printList } from './output.ts';
 
 /** What `--help` prints. */
 export const USAGE = `usage: tapwire audit [--acquirer ID] [--limit 100] [--json]        show who changed which setting, newest last
@@ -20,20 +18,17 @@ export const USAGE = `usage: tapwire audit [--acquirer ID] [--limit 100] [--json
 const MOST = 10_000;
 
 /** `tapwire audit`: who changed what, newest last; `tapwire audit verify`: whether the entries are as they were written. */
-export async function run(args: string[]): Promise<number> {
+export function run(args: string[]): Promise<number> | Promise<void> {
   return args[0] === 'verify' ? verify(args.slice(1)) : list(args);
 }
 
-async function list(args: string[]): Promise<number> {
+async function list(args: string[]): Promise<void> {
   const options = { acquirer: text, limit: { ...text, default: '100' }, json: flag };
-  const { values } = parseArgs({ args, options });
+  const values = readOptions(args, options);
   const acquirerId = values.acquirer === undefined ? undefined : idOf(values.acquirer, '--acquirer');
-  const limit = Number(values.limit);
-  if (!(Number.isInteger(limit) && limit >= 1 && limit <= MOST))
-    throw new StartError('BAD_CONFIG', `--limit: 1 to ${MOST}`);
+  const limit = countIn(values.limit, '--limit', MOST);
   const changes = (await onDatabase((database) => listAdminEvents(database, { acquirerId, limit }))).reverse();
   printList(changes, COLUMNS, values.json);
-  return 0;
 }
 
 const COLUMNS: Columns<RecordedChange> = {
@@ -77,7 +72,7 @@ const FAULTS: Readonly<Record<ChainFault['kind'], string>> = {
 
 /** Exit code 1 on a fault. */
 async function verify(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { heads: text, json: flag } });
+  const values = readOptions(args, { heads: text, json: flag });
   const earlier = values.heads === undefined ? [] : checkedBy(headsFile, readJson('--heads', values.heads)).heads;
   const check = new ChainCheck(earlier);
   await onDatabase(async (database) => {

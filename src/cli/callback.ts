@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { StartError } from '../basics/errors.ts';
 import { callbackPolicy, GuardedFetch } from '../outbound/guarded-fetch.ts';
 import { readConfig } from '../start/config.ts';
@@ -8,8 +7,8 @@ import { CallbackRegistry } from '../webhooks/callback-registry.ts';
 import type { Integrator } from '../webhooks/ports.ts';
 import { createSecretVault } from '../webhooks/webhook-signature.ts';
 import { actor, onDatabase } from './administration.ts';
+import { flag, idOf, needed, readWords, text } from './arguments.ts';
 import { type Commands, command } from './commands.ts';
-import { idOf, text } from './output.ts';
 
 /**
  * `tapwire callback ...`: the URL at which an integrator receives webhooks about links and intents. Gateways apply
@@ -36,9 +35,9 @@ const SERVES = 'links';
 /** The default of the HTTP API. */
 const OVERLAP_SECONDS = 86_400;
 
-async function set(args: string[]): Promise<number> {
-  const { owner, url } = parse(args);
-  if (url === undefined) throw new StartError('BAD_CONFIG', 'URL: expected the address that receives the webhooks');
+function set(args: string[]): Promise<void> {
+  const { owner, words } = parse(args);
+  const url = needed(words[0], 'URL: expected the address that receives the webhooks');
   return onCallbacks(async (callbacks) => {
     const fault = await callbacks.register(owner, SERVES, url);
     if (fault) throw new StartError('BAD_CONFIG', `URL ${fault}`);
@@ -46,12 +45,12 @@ async function set(args: string[]): Promise<number> {
   });
 }
 
-function show(args: string[]): Promise<number> {
+function show(args: string[]): Promise<void> {
   const { owner } = parse(args);
   return onCallbacks((callbacks) => tell(callbacks, owner));
 }
 
-function off(args: string[]): Promise<number> {
+function off(args: string[]): Promise<void> {
   const { owner } = parse(args);
   return onCallbacks(async (callbacks) => {
     if (!(await callbacks.disable(owner, SERVES))) throw nothingSet();
@@ -59,7 +58,7 @@ function off(args: string[]): Promise<number> {
   });
 }
 
-function secret(args: string[]): Promise<number> {
+function secret(args: string[]): Promise<void> {
   const { owner, isCompromised } = parse(args);
   return onCallbacks(async (callbacks) => {
     const overlap = { overlapSeconds: isCompromised ? 0 : OVERLAP_SECONDS, isCompromised };
@@ -70,33 +69,20 @@ function secret(args: string[]): Promise<number> {
   });
 }
 
-interface CallbackWords {
-  readonly owner: Integrator;
-  readonly url: string | undefined;
-  readonly isCompromised: boolean;
-}
-
-function parse(args: string[]): CallbackWords {
+function parse(args: string[]) {
   const serves = { ...text, default: SERVES };
-  const options = {
-    acquirer: text,
-    integrator: text,
-    serves,
-    compromised: { type: 'boolean', default: false },
-  } as const;
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
+  const options = { acquirer: text, integrator: text, serves, compromised: flag };
+  const { values, words } = readWords(args, options);
   if (values.serves !== SERVES) {
-    throw new StartError(
-      'BAD_CONFIG',
-      '--serves: expected links; the integrator itself registers the callback for taps',
-    );
+    const reason = '--serves: expected links; the integrator itself registers the callback for taps';
+    throw new StartError('BAD_CONFIG', reason);
   }
   const acquirerId = idOf(values.acquirer, '--acquirer');
   const owner = { acquirerId, integratorId: idOf(values.integrator, '--integrator') };
-  return { owner, url: positionals[0], isCompromised: values.compromised };
+  return { owner, words, isCompromised: values.compromised };
 }
 
-async function onCallbacks(act: (callbacks: CallbackRegistry) => Promise<number>): Promise<number> {
+async function onCallbacks(act: (callbacks: CallbackRegistry) => Promise<void>): Promise<void> {
   const config = readConfig(process.env);
   const policy = callbackPolicy(config.TAPWIRE_ENV);
   const fetcher = new GuardedFetch({ policy });
@@ -111,10 +97,9 @@ function nothingSet(): StartError {
   return new StartError('BAD_CONFIG', 'This integrator has no callback for links. Set one with tapwire callback set.');
 }
 
-async function tell(callbacks: CallbackRegistry, owner: Integrator): Promise<number> {
+async function tell(callbacks: CallbackRegistry, owner: Integrator): Promise<void> {
   const registered = await callbacks.find(owner, SERVES);
   console.error(registered ? described(registered) : 'No callback is set for links and intents.');
-  return 0;
 }
 
 function described({ url, disabledAtMs }: { readonly url: string; readonly disabledAtMs: number | null }): string {

@@ -1,5 +1,3 @@
-import { parseArgs } from 'node:util';
-import { StartError } from '../basics/errors.ts';
 import { readCellsFile } from '../start/config.ts';
 import {
   type Cell,
@@ -25,8 +23,9 @@ import { findSource, onReachableCells } from '../tools/cells/ownership.ts';
 import { hostsOf, setBackend, withFileLock } from '../tools/cells/proxy-map.ts';
 import { forgetAcquirer, recoverAcquirer, undoMove } from '../tools/cells/undo-move.ts';
 import { checkedBy } from './administration.ts';
+import { flag, idOf, needed, readOptions, text } from './arguments.ts';
 import { type Commands, command } from './commands.ts';
-import { type Columns, flag, idOf, listOf, printList, text } from './output.ts';
+import { type Columns, listOf, printList } from './output.ts';
 
 /** `tapwire cell ...`: several installations that each serve some of the acquirers (src/tools/cells/README.md). */
 export const commands: Commands = {
@@ -47,12 +46,11 @@ function noCells(): string {
   tapwire cell add --name a --url https://a.internal --database env:CELL_A_DATABASE_URL`;
 }
 
-async function list(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { json: flag } });
+async function list(args: string[]): Promise<void> {
+  const values = readOptions(args, { json: flag });
   const { cells } = await readCells(listPath());
   if (cells.length === 0 && !values.json) console.log(noCells());
   else printList(cells, CELL_COLUMNS, values.json);
-  return 0;
 }
 
 const CELL_COLUMNS: Columns<Omit<Cell, 'databaseUrl' | 'replicationUrl'>> = {
@@ -60,11 +58,9 @@ const CELL_COLUMNS: Columns<Omit<Cell, 'databaseUrl' | 'replicationUrl'>> = {
   cellsOf: (cell) => [cell.name, cell.url, cell.backend, String(firstAcquirerOf(cell))],
 };
 
-async function add(args: string[]): Promise<number> {
-  const options = { name: text, url: text, database: text, replication: text, backend: text };
-  const { values } = parseArgs({ args, options });
-  if (values.name === undefined) throw new StartError('BAD_CONFIG', '--name: expected the name of the new cell');
-  const name = checkedBy(cellName, values.name);
+async function add(args: string[]): Promise<void> {
+  const values = readOptions(args, { name: text, url: text, database: text, replication: text, backend: text });
+  const name = checkedBy(cellName, needed(values.name, '--name: expected the name of the new cell'));
   const { url = '', database = '', replication, backend = `cell-${name}` } = values;
   const given = { name, url, database, backend, ...(replication && { replication }) };
   // The next number is also the reason for the lock: it decides which numbers new acquirers get.
@@ -76,7 +72,6 @@ async function add(args: string[]): Promise<number> {
     return added;
   });
   console.log(listOf([entry], CELL_COLUMNS));
-  return 0;
 }
 
 async function reserveNumbersIn(cell: Cell): Promise<void> {
@@ -89,7 +84,7 @@ async function reserveNumbersIn(cell: Cell): Promise<void> {
 }
 
 async function status(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { json: flag } });
+  const values = readOptions(args, { json: flag });
   const { cells } = await readCells(listPath());
   const found = await Promise.all(cells.map(async (cell) => readStatus(await withSecrets(cell))));
   const conflicts = conflictsIn(found);
@@ -111,12 +106,12 @@ const STATUS_COLUMNS: Columns<{ readonly cell: string } & CellStatus['acquirers'
   ],
 };
 
-async function move(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { acquirer: text, to: text, undo: flag } });
+async function move(args: string[]): Promise<void> {
+  const values = readOptions(args, { acquirer: text, to: text, undo: flag });
   const acquirerId = idOf(values.acquirer, '--acquirer');
-  if (values.to === undefined) throw new StartError('BAD_CONFIG', '--to: expected the name of a cell');
+  const to = needed(values.to, '--to: expected the name of a cell');
   const known = await readCells(listPath());
-  const target = await findCell(known, values.to);
+  const target = await findCell(known, to);
   await onReachableCells(known.cells, target, async (reachable, to) => {
     const source = await findSource(reachable, to, acquirerId);
     const { proxy } = known;
@@ -133,7 +128,6 @@ async function move(args: string[]): Promise<number> {
     const hosts = proxy ? ` Its hosts are ${hostsOf(proxy, acquirerId).join(', ')}.` : '';
     console.log(`${to.cell.name} serves acquirer ${acquirerId}.${hosts}`);
   });
-  return 0;
 }
 
 type PrintStep = (step: string, detail?: string) => void;
@@ -153,12 +147,11 @@ function flipTo({ proxy }: CellsFile, to: Cell, acquirerId: number, print: Print
   };
 }
 
-async function recover(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { acquirer: text, in: text, lost: text } });
+async function recover(args: string[]): Promise<void> {
+  const values = readOptions(args, { acquirer: text, in: text, lost: text });
   const acquirerId = idOf(values.acquirer, '--acquirer');
-  const { in: name, lost } = values;
-  if (name === undefined) throw new StartError('BAD_CONFIG', '--in: expected the name of the cell that remains');
-  if (lost === undefined) throw new StartError('BAD_CONFIG', '--lost: expected the name of the cell that is lost');
+  const name = needed(values.in, '--in: expected the name of the cell that remains');
+  const lost = needed(values.lost, '--lost: expected the name of the cell that is lost');
   const known = await readCells(listPath());
   const cell = await findCell(known, name);
   await refuseIfItResponds(known, lost);
@@ -171,7 +164,6 @@ async function recover(args: string[]): Promise<number> {
     await survivor.close();
   }
   console.log(`${name} serves acquirer ${acquirerId}. Never start the database of ${lost} again.`);
-  return 0;
 }
 
 /** @throws CellError CANNOT_MOVE: two cells would serve the acquirer if the other one could also take it over */
@@ -188,17 +180,16 @@ async function refuseIfItResponds({ cells }: CellsFile, lost: string): Promise<v
   throw new CellError('CANNOT_MOVE', `The database of ${lost} responds. Run the move again, or undo it.`);
 }
 
-async function forget(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { acquirer: text, in: text } });
+async function forget(args: string[]): Promise<void> {
+  const values = readOptions(args, { acquirer: text, in: text });
   const acquirerId = idOf(values.acquirer, '--acquirer');
-  if (values.in === undefined) throw new StartError('BAD_CONFIG', '--in: expected the name of a cell');
+  const name = needed(values.in, '--in: expected the name of a cell');
   const known = await readCells(listPath());
-  const former = await findCell(known, values.in);
+  const former = await findCell(known, name);
   await onReachableCells(known.cells, former, async (reachable, left) => {
     const current = await findSource(reachable, left, acquirerId);
     if (!current) throw new CellError('CANNOT_MOVE', `${former.name} serves acquirer ${acquirerId}.`);
     await forgetAcquirer(left, current, acquirerId);
   });
   console.log(`${former.name} has no rows of acquirer ${acquirerId}.`);
-  return 0;
 }

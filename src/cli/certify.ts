@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { parseArgs } from 'node:util';
 import { StartError } from '../basics/errors.ts';
 import { findEntry } from '../kits/plug-ins/load-plug-ins.ts';
 import type { Processor, SwitchConfig } from '../kits/processor-kit/index.ts';
@@ -13,12 +12,12 @@ import { type CertificationCase, originalOf, parsePlan, selectCases } from '../t
 import { readyPlan } from '../tools/certify/ready-plan.ts';
 import { type CaseResult, type CertificationParts, runCases } from '../tools/certify/run-plan.ts';
 import { compareRuns, mergeResults, type StoredRun, StoredRuns, sha256 } from '../tools/certify/stored-run.ts';
+import { readBytes, readJson, readText, readWords, text } from './arguments.ts';
 import { openCertificationGateway } from './certify-gateway.ts';
 import { STOP_SIGNALS } from './command-end.ts';
 import { DEMO_TYPES, type DemoType, demoSwitchConfig } from './demo/demo-installation.ts';
-import { bad, good, text } from './output.ts';
+import { bad, good } from './output.ts';
 import { installedTypes } from './plug-ins.ts';
-import { readBytes, readJson, readText } from './read-input.ts';
 
 export const USAGE = `usage: tapwire certify PLAN [--against HOST:PORT] [--config FILE] [--only 12,15-20] [--resume RUN]
        tapwire certify plan TYPE [--config FILE]
@@ -43,8 +42,8 @@ const options = { against: text, config: text, only: text, resume: text, key: te
 
 /** `tapwire certify`. */
 export async function run(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
-  const [first, ...rest] = positionals;
+  const { values, words } = readWords(args, options);
+  const [first, ...rest] = words;
   const runs = new StoredRuns(join(process.env.TAPWIRE_DATA ?? '.tapwire', 'certify'));
   if (first === 'plan' && rest.length === 1) return printReadyPlan(rest[0]!, values.config);
   if (first === 'runs' && rest.length === 0) return listRuns(runs);
@@ -73,10 +72,9 @@ function listRuns(runs: StoredRuns): number {
   return 0;
 }
 
-function pack(
-  run: StoredRun,
-  { key, to }: { readonly key?: string | undefined; readonly to?: string | undefined },
-): number {
+type Values = ReturnType<typeof readWords<typeof options>>['values'];
+
+function pack(run: StoredRun, { key, to }: Values): number {
   if (key === undefined || to === undefined) throw new StartError('BAD_USAGE', USAGE);
   writeNew(to, packEvidence(run, readText('--key', key)));
   console.log(`${to}: run ${run.id}, ${summaryOf(run.results, run.plan.cases)}`);
@@ -99,14 +97,7 @@ function check(path: string, key: string | undefined): number {
   return faults.length === 0 ? 0 : 1;
 }
 
-interface CertifyOptions {
-  readonly against?: string | undefined;
-  readonly config?: string | undefined;
-  readonly only?: string | undefined;
-  readonly resume?: string | undefined;
-}
-
-async function certify(file: string, given: CertifyOptions, runs: StoredRuns): Promise<number> {
+async function certify(file: string, given: Values, runs: StoredRuns): Promise<number> {
   const source = readText('PLAN', file);
   const plan = parsePlan(source, file);
   const processor = await processorNamed(plan.type);

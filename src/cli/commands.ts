@@ -118,12 +118,12 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   tlv: ['tapwire tlv 9F0206000000001000'],
 };
 
-/** Runs a command with the arguments after its name. The result is the exit code of the process. */
-export type Command = (args: string[]) => Promise<number>;
+/** Runs a command with the arguments after its name. The result is the exit code of the process; 0 without one. */
+export type Command = (args: string[]) => Promise<number> | Promise<void>;
 
 /** The file of a command: what it does and how to use it, or the commands of a group such as `tapwire processor`. */
 type CommandFile =
-  | { readonly run: Command; readonly USAGE?: string; readonly commands?: undefined }
+  | { readonly run: Command; readonly USAGE?: string | undefined; readonly commands?: undefined }
   | { readonly commands: Commands };
 
 interface CommandEntry {
@@ -138,9 +138,14 @@ export type Commands = Readonly<Record<string, CommandEntry>>;
 /** Commands under the headings of the list. */
 export type Sections = Readonly<Record<string, Commands>>;
 
-/** A command that needs no file of its own. */
-export function command(description: string, run: Command): CommandEntry {
-  return { description, load: async () => ({ run }) };
+/** A command that needs no file of its own. @param usage what `--help` prints, if not the description */
+export function command(description: string, run: Command, usage?: string): CommandEntry {
+  return { description, load: async () => ({ run, USAGE: usage }) };
+}
+
+/** A command whose file is loaded when it runs. */
+export function inFile(description: string, load: CommandEntry['load']): CommandEntry {
+  return { description, load };
 }
 
 const HELP = new Set(['-h', '--help']);
@@ -191,11 +196,13 @@ export async function runCommand(program: string, sections: Sections, [name, ...
   if (optionsOf(args).some((arg) => HELP.has(arg))) return printed(usageOf(path, entry, file));
   if (file.run.length === 0 && args.length > 0)
     throw new StartError('BAD_USAGE', `${path}: takes no arguments.\nRun ${path} --help for what it does.`);
-  return file.run(args).catch((error) => {
-    const fault = faultOfArguments(error);
-    if (fault === undefined) throw error;
-    throw new StartError('BAD_USAGE', `${path}: ${fault}\nRun ${path} --help for its arguments.`, { cause: error });
-  });
+  try {
+    return (await file.run(args)) ?? 0;
+  } catch (cause) {
+    const fault = faultOfArguments(cause);
+    if (fault === undefined) throw cause;
+    throw new StartError('BAD_USAGE', `${path}: ${fault}\nRun ${path} --help for its arguments.`, { cause });
+  }
 }
 
 /** One command with what precedes its arguments, and its help. */
@@ -217,14 +224,18 @@ export async function allCommands(sections: Sections, prefix = ''): Promise<Desc
   return found;
 }
 
-function usageOf(path: string, { description }: CommandEntry, { USAGE }: { readonly USAGE?: string }): string {
+function usageOf(
+  path: string,
+  { description }: CommandEntry,
+  { USAGE }: { readonly USAGE?: string | undefined },
+): string {
   // A description without arguments begins with a word.
   const usage = USAGE ?? `usage: ${path}${/^[a-z]/.test(description) ? ':' : ''} ${description}`;
   const examples = EXAMPLES[path.split(' ').slice(1).join(' ')] ?? [];
   return examples.length === 0 ? usage : `${usage}\n\nExamples:\n${examples.map((each) => `  ${each}`).join('\n')}`;
 }
 
-async function printed(text: string): Promise<number> {
+function printed(text: string): number {
   console.log(text);
   return 0;
 }

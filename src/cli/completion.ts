@@ -8,11 +8,10 @@ export const USAGE = `usage: tapwire completion bash|zsh|fish        print a scr
   fish  tapwire completion fish > ~/.config/fish/completions/tapwire.fish`;
 
 /** `tapwire completion`: the words are those of this version, so a new version needs no new script in bash and zsh. */
-export async function printCompletion(commands: Sections, [shell, ...others]: string[]): Promise<number> {
+export async function printCompletion(commands: Sections, [shell, ...others]: string[]): Promise<void> {
   const write = shell === undefined || others.length > 0 ? undefined : SCRIPTS[shell];
   if (!write) throw new StartError('BAD_USAGE', USAGE);
   console.log(write(wordsOf(await allCommands(commands))));
-  return 0;
 }
 
 /** The words that may follow, by those that precede: `''`, `processor`, `processor add`. */

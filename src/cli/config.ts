@@ -1,8 +1,8 @@
-import { parseArgs } from 'node:util';
 import { SECRETS } from '../observe/secret-files.ts';
 import { type Config, readConfig, type Setting, settings } from '../start/config.ts';
 import { urlWithoutSecrets } from '../store/postgres/open-database.ts';
-import { flag, tableOf } from './output.ts';
+import { flag, readOptions } from './arguments.ts';
+import { tableOf } from './output.ts';
 
 /** What `--help` prints. */
 export const USAGE = `usage: tapwire config [--example]
@@ -15,10 +15,9 @@ const IS_URL = 'DATABASE_URL';
 const COMMENT_CHARS = 118;
 
 /** `tapwire config`: the settings in effect and the source of each. `--example`: an .env file with all settings. */
-export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { example: flag } });
+export async function run(args: string[]): Promise<void> {
+  const values = readOptions(args, { example: flag });
   console.log(values.example ? exampleOf(settings()) : effectiveTable(readConfig(process.env), process.env));
-  return 0;
 }
 
 /** One row per setting: name, value, source. */

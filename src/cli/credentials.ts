@@ -1,6 +1,5 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import type { StoredApiKey, StoredIssuerKey, StoredUser } from '#schemas/admin-credentials';
 import { ADMIN_OPERATIONS, SETTINGS } from '#schemas/admin-operations';
 import { SCOPE_NAMES, SCOPES } from '#schemas/scopes';
@@ -23,10 +22,10 @@ import {
   UserSettings,
 } from '../store/settings/credential-settings.ts';
 import { actor, checkedBy, namingOptions, onDatabase, ownerOf } from './administration.ts';
+import { flag, idOf, needed, onlyOne, readNumber, readOptions, readText, readWords, text } from './arguments.ts';
 import { type Commands, command } from './commands.ts';
-import { type Columns, flag, idOf, listOf, onlyOne, printList, readNumber, tableOf, text } from './output.ts';
-import { readText } from './read-input.ts';
-import { change, list, optionsIn, readNamed, readNew, remove, setBlocked } from './settings-commands.ts';
+import { type Columns, listOf, printList, tableOf } from './output.ts';
+import { add, change, list, optionsIn, readNamed, readNew, remove, setBlocked } from './settings-commands.ts';
 
 /** The owner of a credential: an integrator or a merchant, or with neither the acquirer itself. */
 const OWNER = [
@@ -76,9 +75,8 @@ export const apiKey: Commands = {
   ),
   list: command('--acquirer ID|--operator [--json]: list the keys', async (args) => {
     if (!args.includes('--operator')) return list(API_KEYS, args);
-    const { values } = parseArgs({ args, options: { acquirer: text, operator: flag, json: flag } });
+    const values = readOptions(args, { acquirer: text, operator: flag, json: flag });
     printList(await onDatabase(listOperatorKeys), OPERATOR_KEYS, values.json);
-    return 0;
   }),
   rotate: command(
     '--acquirer ID [--overlap-hours 24] KEY: issue a new key; the old key works until the overlap ends',
@@ -92,36 +90,31 @@ export const apiKey: Commands = {
   ),
   revoke: command('--acquirer ID|--operator KEY: the key stops working within seconds', async (args) => {
     if (!args.includes('--operator')) return remove(API_KEYS, args);
-    const options = { acquirer: text, operator: flag };
-    const id = onlyOne(parseArgs({ args, allowPositionals: true, options }).positionals, 'KEY');
+    const id = onlyOne(readWords(args, { acquirer: text, operator: flag }).words, 'KEY');
     await onDatabase((database) => revokeOperatorKey(database, actor(), id));
     console.log(API_KEYS.removed(id));
-    return 0;
   }),
-  scopes: command('list the scopes that a key can have', async () => {
-    console.log(tableOf([['SCOPE', 'ALLOWS TO'], ...Object.entries(SCOPES)]));
-    return 0;
-  }),
+  scopes: command('list the scopes that a key can have', async () =>
+    console.log(tableOf([['SCOPE', 'ALLOWS TO'], ...Object.entries(SCOPES)])),
+  ),
 };
 
-function printKey({ stored, text: key }: IssuedKey): number {
+function printKey({ stored, text: key }: IssuedKey): void {
   console.error(`${listOf([stored], API_KEYS.columns)}\n\nThe key, shown this once (header x-api-key):`);
   console.log(key.reveal());
-  return 0;
 }
 
 /**
  * A key with all scopes: no key can grant a scope that it does not have, and the operator creates the first keys of
  * acquirers. It reads no transactions in spite of its scopes, because transactions belong to acquirers.
  */
-async function printOperatorKey(args: string[]): Promise<number> {
-  parseArgs({ args, options: { operator: flag } });
+async function printOperatorKey(args: string[]): Promise<void> {
+  readOptions(args, { operator: flag });
   const owned = { owner: 'operator', scopes: SCOPE_NAMES, name: 'operator', expiresAtMs: null } as const;
   const { text: key, record } = createApiKey({ mode: modeOfKeys(), ...owned });
   await onDatabase((database) => addOperatorKey(database, actor(), record));
   console.error('The operator key, shown this once (header x-api-key):');
   console.log(key.reveal());
-  return 0;
 }
 
 const OPERATOR_KEYS: Columns<OperatorKey> = {
@@ -197,7 +190,6 @@ export const user: Commands = {
       const { change, id } = readNamed(USERS, args);
       const wasReset = await onDatabase((database) => USERS.open(database).resetTotp(change, String(id)));
       console.log(wasReset ? `The one-time codes of user ${id} are removed.` : `User ${id} has no one-time codes.`);
-      return 0;
     },
   ),
   block: command('--acquirer ID USER: refuse logins and tokens of the user', (args) => setBlocked(USERS, args, true)),
@@ -212,13 +204,12 @@ function passwordIn(values: Readonly<Record<string, unknown>>): { readonly passw
   return { password: values['password-stdin'] ? readFileSync(0, 'utf8').replace(/\r?\n$/, '') : undefined };
 }
 
-function printPassword(made: string | null): number {
+function printPassword(made: string | null): void {
   if (made === null) console.error('The password is set.');
   else {
     console.error('The password, shown this once:');
     console.log(made);
   }
-  return 0;
 }
 
 const ISSUER_KEYS = {
@@ -255,14 +246,7 @@ const ISSUER_KEYS = {
 export const issuerKey: Commands = {
   add: command(
     '--acquirer ID --integrator ID|--merchant ID --issuer ISS [--kid KID] --public-key FILE --proof FILE|--jwks URL [--algorithm NAME...]: register a key',
-    async (args) => {
-      const added = await namingOptions(optionsIn(ISSUER_KEYS.flags), () => {
-        const { change, given } = readNew(ISSUER_KEYS, args, {});
-        return onDatabase((database) => ISSUER_KEYS.open(database).add(change, given));
-      });
-      console.log(listOf([added], ISSUER_KEYS.columns));
-      return 0;
-    },
+    (args) => add(ISSUER_KEYS, args),
   ),
   prove: command(
     '--acquirer ID --issuer ISS --private-key FILE: print the proof that `add` needs, as the owner of the key',
@@ -272,19 +256,17 @@ export const issuerKey: Commands = {
   revoke: command('--acquirer ID ISSUER-KEY: refuse all tokens that it signed', (args) => remove(ISSUER_KEYS, args)),
 };
 
-async function prove(args: string[]): Promise<number> {
-  const options = { acquirer: text, issuer: text, 'private-key': text };
-  const { acquirer, issuer, 'private-key': keyFile } = parseArgs({ args, options }).values;
-  const acquirerId = idOf(acquirer, '--acquirer');
-  if (issuer === undefined) throw new StartError('BAD_CONFIG', '--issuer: is required');
-  const privateKey = readPrivateKey(readText('--private-key', keyFile));
+async function prove(args: string[]): Promise<void> {
+  const values = readOptions(args, { acquirer: text, issuer: text, 'private-key': text });
+  const acquirerId = idOf(values.acquirer, '--acquirer');
+  const issuer = needed(values.issuer, '--issuer: is required');
+  const privateKey = readPrivateKey(readText('--private-key', values['private-key']));
   const algorithm = readIssuerPem(createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString())
     ?.algorithms[0];
   if (algorithm === undefined)
     throw new StartError('BAD_CONFIG', '--private-key: must be RSA (2,048 to 8,192 bits), P-256 or Ed25519');
   const { TAPWIRE_AUDIENCE: audience } = readConfig(process.env);
   console.log(await signPossessionProof(privateKey, algorithm, { issuer, acquirerId, audience }));
-  return 0;
 }
 
 function readPrivateKey(pem: string): KeyObject {

@@ -1,6 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { parseArgs } from 'node:util';
 import { DE55_TAGS } from '../codecs/emv/de55.ts';
 import { tagText } from '../codecs/emv/tlv.ts';
 import { codeTable, featureTable } from '../kits/processor-kit/feature-table.ts';
@@ -13,8 +12,8 @@ import { exampleMacs, sampleBytes, sampleFrames } from '../tools/docs/processors
 import { alertTable, enumTables, withSections } from '../tools/docs/tables.ts';
 import { transactionStates } from '../tools/docs/transaction-states.ts';
 import { sizeTable } from '../tools/size/size-installation.ts';
+import { flag, readOptions } from './arguments.ts';
 import { exampleOf } from './config.ts';
-import { flag } from './output.ts';
 
 /** What `--help` prints. */
 export const USAGE = `usage: tapwire docs [--check]
@@ -78,7 +77,7 @@ const PROCESSOR_SECTIONS: Readonly<Record<string, (processor: Processor) => stri
  * document; the exit code is 1 when there is one.
  */
 export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { check: flag } });
+  const values = readOptions(args, { check: flag });
   const outdated = await outdatedDocuments();
   for (const { path, text } of outdated) {
     if (!values.check) writeFileSync(new URL(path, ROOT), text);

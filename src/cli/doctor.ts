@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { HsmUnavailable, PlugInError, StartError } from '../basics/errors.ts';
 import { readKeyRing } from '../card/key-ring.ts';
 import { TokenKeys } from '../card/key-ring-file.ts';
@@ -45,9 +44,10 @@ import {
 } from '../tools/doctor/key-findings.ts';
 import { askAvailabilities, switchFindings } from '../tools/doctor/switch-findings.ts';
 import { demoProfilePath, readProfile } from '../tools/phone/profile.ts';
+import { flag, readOptions } from './arguments.ts';
 import { demoSettings } from './demo/demo-installation.ts';
 import * as style from './output.ts';
-import { flag, wrapTo } from './output.ts';
+import { wrapTo } from './output.ts';
 
 /** What `--help` prints. */
 export const USAGE = `usage: tapwire doctor [--json]        exit code 1 if there is a fault`;
@@ -60,7 +60,7 @@ const SIGNS = { good: 'ok   ', warning: 'WARN ', fault: 'FAULT' } as const;
  * is one.
  */
 export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { json: flag } });
+  const values = readOptions(args, { json: flag });
   const findings = await examine(readConfig({ ...settingsOfDemo(process.env), ...process.env }), Date.now());
   if (!values.json) return printFindings(findings);
   console.log(JSON.stringify(findings, null, 2));

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import type { QueueName } from '#schemas/jobs';
 import { StartError } from '../basics/errors.ts';
 import { isUuid } from '../basics/uuid.ts';
@@ -6,7 +5,8 @@ import { JobTable } from '../jobs/job-table.ts';
 import { listDeadLetters, MAX_LISTED, QUEUE_NAMES, queueFigures } from '../jobs/queues.ts';
 import { type Database, openDatabase } from '../store/postgres/open-database.ts';
 import { findDatabase } from './administration.ts';
-import { flag, tableOf, text } from './output.ts';
+import { flag, readWords, text } from './arguments.ts';
+import { tableOf } from './output.ts';
 
 export const USAGE = `usage: tapwire jobs [--json]                                show the number of jobs in each queue
        tapwire jobs dead-letters [list] [--queue NAME] [--json]   show the jobs that failed permanently, and why
@@ -14,19 +14,13 @@ export const USAGE = `usage: tapwire jobs [--json]                              
 
   --database  the gateway's database (DATABASE_URL, or the embedded one)`;
 
-const OPTIONS = {
-  database: text,
-  queue: text,
-  json: flag,
-};
-
 /**
  * `tapwire jobs`: the job queues and the jobs that failed permanently. Shows ids of rows, never the content of a
  * job.
  */
 export async function run(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
-  const [subject, verb = 'list', ...ids] = positionals;
+  const { values, words } = readWords(args, { database: text, queue: text, json: flag });
+  const [subject, verb = 'list', ...ids] = words;
   const isKnown = subject === undefined || (subject === 'dead-letters' && ['list', 'redrive'].includes(verb));
   if (!isKnown || (verb === 'list' && ids.length > 0)) throw new StartError('BAD_USAGE', USAGE);
   const queue = queueOf(values.queue);

@@ -1,14 +1,14 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { parseArgs } from 'node:util';
 import { HsmUnavailable, StartError, TokenError } from '../basics/errors.ts';
 import { createKeyRing, KEY_PURPOSES, type KeyPurpose, rotateKeys } from '../card/change-key-ring.ts';
 import { readKeyRingFile } from '../card/key-ring.ts';
 import { type KeyRingFile, type KeyToken, TokenKeys } from '../card/key-ring-file.ts';
 import { type Config, readConfig } from '../start/config.ts';
 import { keyRingPath, openKeyToken } from '../start/open-key-ring.ts';
+import { flag, numberIn, readOptions, text } from './arguments.ts';
 import { type Commands, command } from './commands.ts';
-import { type Columns, flag, printList, text } from './output.ts';
+import { type Columns, printList } from './output.ts';
 
 /** Readers may cache the published keys for an hour, and offline readers for longer. */
 const RETIRE_AFTER_DAYS = '30';
@@ -18,11 +18,8 @@ const DAY_MS = 86_400_000;
 export const commands: Commands = {
   create: command(
     '[--token]: create the key file of a new installation, if it is missing; with --token, its keys are created in the PKCS #11 token',
-    async (args) => {
-      const { values } = parseArgs({ args, options: { token: flag } });
-      console.log(await createMissingKeys(readConfig(process.env), values.token));
-      return 0;
-    },
+    async (args) =>
+      console.log(await createMissingKeys(readConfig(process.env), readOptions(args, { token: flag }).token)),
   ),
   list: command('[--json]: list the keys of each purpose, newest first, and where they are', list),
   rotate: command(
@@ -49,8 +46,8 @@ interface ListedKey {
   readonly state: string;
 }
 
-async function list(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { json: flag } });
+async function list(args: string[]): Promise<void> {
+  const values = readOptions(args, { json: flag });
   const file = await readKeyRingFile(keyRingPath(readConfig(process.env)));
   const keys = Object.entries(file).flatMap(([purpose, entries]) =>
     (entries as KeyRingFile['cardData' | 'panSealing' | 'tokenSigning'][number][]).map((entry, at) => ({
@@ -61,7 +58,6 @@ async function list(args: string[]): Promise<number> {
     })),
   );
   printList(keys, KEYS, values.json);
-  return 0;
 }
 
 const KEYS: Columns<ListedKey> = {
@@ -79,23 +75,19 @@ function stateOf(
 }
 
 /** `tapwire keys rotate`: running gateways load the new key automatically, within seconds. */
-async function rotate(args: string[]): Promise<number> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      purpose: text,
-      'retire-after-days': { ...text, default: RETIRE_AFTER_DAYS },
-      ...{ prepare: flag, activate: flag, token: flag },
-    },
+async function rotate(args: string[]): Promise<void> {
+  const values = readOptions(args, {
+    purpose: text,
+    'retire-after-days': { ...text, default: RETIRE_AFTER_DAYS },
+    ...{ prepare: flag, activate: flag, token: flag },
   });
   const { prepare: isPreparing, activate: isActivating } = values;
   if (isPreparing && isActivating) throw new StartError('BAD_USAGE', 'Give --prepare or --activate, not both.');
   const step = isPreparing ? 'prepare' : isActivating ? 'activate' : undefined;
-  const days = Number(values['retire-after-days']);
   if (!KEY_PURPOSES.includes(values.purpose as KeyPurpose)) {
     throw new StartError('BAD_CONFIG', `--purpose: one of ${KEY_PURPOSES.join(', ')}`);
   }
-  if (!(days >= 0 && days <= 3_650)) throw new StartError('BAD_CONFIG', '--retire-after-days: 0 to 3650');
+  const days = numberIn(values['retire-after-days'], '--retire-after-days', 0, 3_650);
   const config = readConfig(process.env);
   const times = { nowMs: Date.now(), retireAfterMs: days * DAY_MS };
   const { added, kept, retireAt, dropped } = await withToken(config, values.token, (token) =>
@@ -106,7 +98,6 @@ async function rotate(args: string[]): Promise<number> {
     `kept:    ${kept.join(', ')}${retireAt === undefined ? '' : `, to open until ${retireAt} at the latest`}`,
   );
   if (dropped.length > 0) console.log(`dropped: ${dropped.join(', ')}, retired earlier`);
-  return 0;
 }
 
 /**

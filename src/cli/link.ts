@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import { createClient, NoResponseError, ProblemError } from '#schemas/client';
 import { StartError } from '../basics/errors.ts';
 import { type Profile, readProfileOrDemo } from '../tools/phone/profile.ts';
 import { checkAmount } from './amount.ts';
-import { text } from './output.ts';
+import { readOptions, text } from './arguments.ts';
 
 export const USAGE = `usage: tapwire link --amount 10.00 [--currency ZAR] [--reference TEXT] [--profile FILE]
 
@@ -25,22 +24,14 @@ export interface Bill {
  * `tapwire link`: creates a link, as a merchant's backend would, and prints its URL. In a browser the URL opens the
  * pay page.
  */
-export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      amount: text,
-      currency: { ...text, default: 'ZAR' },
-      reference: text,
-      profile: text,
-    },
-  });
+export async function run(args: string[]): Promise<void> {
+  const currencyOption = { ...text, default: 'ZAR' };
+  const values = readOptions(args, { amount: text, currency: currencyOption, reference: text, profile: text });
   const { amount, currency, reference: paymentReference } = values;
   if (amount === undefined) throw new StartError('BAD_USAGE', `Missing: --amount.\n\n${USAGE}`);
   checkAmount({ amount, currency });
   const profile = readProfileOrDemo(values.profile);
   console.log(await createPayLink(profile, { amount, currency, paymentReference }));
-  return 0;
 }
 
 /**

@@ -1,10 +1,9 @@
-import { parseArgs } from 'node:util';
 import { StartError } from '../basics/errors.ts';
 import { askProcess, readReportedFigures } from '../console/store/stored-figures.ts';
 import type { ProcessCommand, ProcessFigures } from '../observe/figures.ts';
 import { LOG_LEVELS, type LogLevel } from '../observe/log.ts';
 import { onPresentDatabase } from './administration.ts';
-import { text } from './output.ts';
+import { countIn, readWords, text } from './arguments.ts';
 
 export const USAGE = `usage: tapwire log-level LEVEL [--minutes 10]        change what the running processes log, for a while
 
@@ -16,12 +15,10 @@ const MAX_MINUTES = 1_440;
 /** `tapwire log-level`: asks every process of the database to use another level; each obeys within a second. */
 export async function run(args: string[]): Promise<number> {
   const options = { minutes: { ...text, default: '10' } };
-  const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
-  const [level, ...others] = positionals;
+  const { values, words } = readWords(args, options);
+  const [level, ...others] = words;
   if (!LOG_LEVELS.includes(level as LogLevel) || others.length > 0) throw new StartError('BAD_USAGE', USAGE);
-  const minutes = Number(values.minutes);
-  if (!(Number.isInteger(minutes) && minutes >= 1 && minutes <= MAX_MINUTES))
-    throw new StartError('BAD_CONFIG', `--minutes: 1 to ${MAX_MINUTES}`);
+  const minutes = countIn(values.minutes, '--minutes', MAX_MINUTES);
   const command: ProcessCommand = { do: 'log', level: level as LogLevel, minutes };
   const asked = await onPresentDatabase(async (database) => {
     const running = await readReportedFigures<ProcessFigures>(database);

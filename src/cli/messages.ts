@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { Iso8583Error, StartError, sentenceOf, TlvError } from '../basics/errors.ts';
 import { describeTlv, tlvRows } from '../codecs/emv/describe-tlv.ts';
 import { indexTlv } from '../codecs/emv/tlv.ts';
@@ -10,9 +9,8 @@ import {
   type ReadMessage,
   readMessage,
 } from '../codecs/iso8583/message-inspection.ts';
-import { flag, text } from './output.ts';
+import { flag, readHexInput, readJson, readWords, text } from './arguments.ts';
 import { readSpec } from './plug-ins.ts';
-import { readHexInput, readJson } from './read-input.ts';
 
 const DECODE_USAGE = `usage: tapwire decode --spec type-1|FILE.json HEX|FILE|- [--json] [--unmasked]
 
@@ -26,16 +24,8 @@ A length header and a TPDU before the message are skipped.`;
  * shows the fields before the fault and the fault; the exit code is then 1.
  */
 async function runDecode(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      spec: text,
-      json: flag,
-      unmasked: flag,
-    },
-  });
-  const bytes = readHexInput(positionals[0], DECODE_USAGE);
+  const { values, words } = readWords(args, { spec: text, json: flag, unmasked: flag });
+  const bytes = readHexInput(words[0], DECODE_USAGE);
   const spec = await readSpec(values.spec);
   const decoded = readMessage(spec, bytes, values);
   if (values.json) printJson(decoded);
@@ -70,12 +60,8 @@ const ENCODE_USAGE =
  * spec.
  */
 async function runEncode(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: { spec: text, json: flag },
-  });
-  const [file] = positionals;
+  const { values, words } = readWords(args, { spec: text, json: flag });
+  const [file] = words;
   if (file === undefined) throw new StartError('BAD_USAGE', ENCODE_USAGE);
   const spec = await readSpec(values.spec);
   try {
@@ -109,16 +95,8 @@ Shows where two messages differ. Exit code 0: no difference; 3: some; 1: a messa
  * decode.
  */
 async function runDiff(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      spec: text,
-      json: flag,
-      unmasked: flag,
-    },
-  });
-  const [before, after] = [readHexInput(positionals[0], DIFF_USAGE), readHexInput(positionals[1], DIFF_USAGE)];
+  const { values, words } = readWords(args, { spec: text, json: flag, unmasked: flag });
+  const [before, after] = [readHexInput(words[0], DIFF_USAGE), readHexInput(words[1], DIFF_USAGE)];
   const spec = await readSpec(values.spec);
   try {
     const differences = compareMessages(spec, before, after, values);
@@ -149,16 +127,8 @@ const TLV_USAGE =
 
 /** `tapwire tlv`: BER-TLV data as a tree with tag names, without card data. Exit code 1 when it does not parse. */
 async function runTlv(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      json: flag,
-      opaque: flag,
-      unmasked: flag,
-    },
-  });
-  const bytes = readHexInput(positionals[0], TLV_USAGE);
+  const { values, words } = readWords(args, { json: flag, opaque: flag, unmasked: flag });
+  const bytes = readHexInput(words[0], TLV_USAGE);
   try {
     const index = indexTlv(bytes, { onBadChild: values.opaque ? 'opaque' : 'refuse' });
     const options = { unmasked: values.unmasked };

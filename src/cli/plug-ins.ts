@@ -8,8 +8,8 @@ import { findEntry } from '../kits/plug-ins/load-plug-ins.ts';
 import { loadProcessors } from '../kits/processor-kit/load-processors.ts';
 import type { Processor } from '../kits/processor-kit/processor.ts';
 import { readProcessorNames } from '../start/config.ts';
+import { readJson } from './arguments.ts';
 import { bad, good, tableOf } from './output.ts';
-import { readJson } from './read-input.ts';
 
 interface ListedPlugIns {
   /** What the id of such a plug-in is called: `type`. */

@@ -1,9 +1,7 @@
 import { createPublicKey } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import { StartError } from '../basics/errors.ts';
 import { type Profile, writeProfile } from '../tools/phone/profile.ts';
-import { idOf, text } from './output.ts';
-import { readText } from './read-input.ts';
+import { idOf, readOptions, readText, text } from './arguments.ts';
 
 export const USAGE = `usage: tapwire profile --out FILE --merchant ID --terminal X-TID --user NAME
                        --issuer ISS --kid KID --private-key FILE [--audience tapwire]
@@ -16,17 +14,14 @@ the taps open for this merchant only. It contains secrets.`;
  * `tapwire profile`: writes the identity that `tapwire tap` and `tapwire webhooks listen` use: a merchant, and the
  * key with which its integrator signs tokens. The file contains secrets; its mode is 0600.
  */
-export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      ...{ out: text, merchant: text, terminal: text, user: text, issuer: text, kid: text },
-      ...{ acquirer: text, 'private-key': text, 'api-key-file': text },
-      audience: { ...text, default: 'tapwire' },
-      name: { ...text, default: 'Test merchant' },
-      mcc: { ...text, default: '5814' },
-      url: { ...text, default: `http://127.0.0.1:${process.env.PORT ?? 8080}` },
-    },
+export async function run(args: string[]): Promise<void> {
+  const values = readOptions(args, {
+    ...{ out: text, merchant: text, terminal: text, user: text, issuer: text, kid: text },
+    ...{ acquirer: text, 'private-key': text, 'api-key-file': text },
+    audience: { ...text, default: 'tapwire' },
+    name: { ...text, default: 'Test merchant' },
+    mcc: { ...text, default: '5814' },
+    url: { ...text, default: `http://127.0.0.1:${process.env.PORT ?? 8080}` },
   });
   const { out, merchant, terminal, user, issuer, kid, 'private-key': keyFile } = values;
   if (!out || !merchant || !terminal || !user || !issuer || !kid || !keyFile) throw new StartError('BAD_USAGE', USAGE);
@@ -47,7 +42,6 @@ export async function run(args: string[]): Promise<number> {
   };
   writeProfile(out, profile);
   console.log(`Try: tapwire tap --profile ${out} --amount 10.00`);
-  return 0;
 }
 
 /** @throws StartError BAD_CONFIG unless the key is on P-256, which ES256 requires */

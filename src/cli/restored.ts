@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { StartError } from '../basics/errors.ts';
 import { newId } from '../basics/uuid.ts';
 import { JobTable } from '../jobs/job-table.ts';
@@ -19,7 +18,8 @@ import { type EnteredSale, enterSales, type ListedSale } from '../store/transact
 import { LEAST_AGE_DAYS } from '../tools/archive/archive-month.ts';
 import { readCsv, zonedTimeOf } from '../tools/ledger/switch-list.ts';
 import { actor, changeOf, onDatabase } from './administration.ts';
-import { type Columns, flag, idOf, listOf, text } from './output.ts';
+import { flag, idOf, needed, readOptions, text } from './arguments.ts';
+import { type Columns, listOf } from './output.ts';
 
 export const USAGE = `usage: tapwire restored --lost-from TIME [--lost-until TIME] [--hold-all-taps]
        tapwire restored [--json]
@@ -42,21 +42,13 @@ those of the switches ("After a restore" in src/observe/README.md). Without opti
   --json           print what is held as JSON`;
 
 const OPTIONS = {
-  'lost-from': text,
-  'lost-until': text,
-  'hold-all-taps': flag,
-  release: flag,
-  all: flag,
-  acquirer: text,
-  merchant: text,
-  references: text,
-  enter: text,
-  json: flag,
+  ...{ 'lost-from': text, 'lost-until': text, 'hold-all-taps': flag },
+  ...{ release: flag, all: flag, acquirer: text, merchant: text, references: text, enter: text, json: flag },
 } as const;
 
 /** `tapwire restored`: states that the database was restored, and shows and releases what is held since. */
 export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: OPTIONS });
+  const values = readOptions(args, OPTIONS);
   const [lostFrom, lostUntil] = [readTime(values, 'lost-from'), readTime(values, 'lost-until')];
   if (values.enter !== undefined) {
     if (values.release || lostFrom !== undefined || lostUntil !== undefined) throw new StartError('BAD_USAGE', USAGE);
@@ -65,18 +57,14 @@ export async function run(args: string[]): Promise<number> {
   const isOfRelease = values.all || values.acquirer !== undefined || values.references !== undefined;
   if (values.release ? lostFrom !== undefined || lostUntil !== undefined : isOfRelease)
     throw new StartError('BAD_USAGE', USAGE);
-  if (values.release) {
-    const release = await releaseOf(values);
-    await onDatabase(async (database) => {
-      if (!(await releaseHeld(database, actor(), release))) throw notOpen();
-      console.log(release.what === 'all' ? 'The comparison is over. Nothing is held.' : await statusOf(database));
-    });
-    return 0;
-  }
+  const release = values.release ? await releaseOf(values) : undefined;
   await onDatabase(async (database) => {
-    if (lostFrom !== undefined) await begin(database, lostFrom, lostUntil, values['hold-all-taps']);
+    if (release !== undefined) {
+      if (!(await releaseHeld(database, actor(), release))) throw notOpen();
+    } else if (lostFrom !== undefined) await begin(database, lostFrom, lostUntil, values['hold-all-taps']);
     else if (lostUntil !== undefined && !(await endLostWindowAt(database, actor(), lostUntil))) throw notOpen();
-    if (values.json) console.log(JSON.stringify(await jsonOf(database), null, 2));
+    if (release?.what === 'all') console.log('The comparison is over. Nothing is held.');
+    else if (values.json && !release) console.log(JSON.stringify(await jsonOf(database), null, 2));
     else console.log(await statusOf(database));
   });
   return 0;
@@ -100,13 +88,9 @@ async function begin(
     );
 }
 
-async function releaseOf(values: {
-  readonly all: boolean;
-  readonly acquirer?: string | undefined;
-  readonly merchant?: string | undefined;
-  readonly references?: string | undefined;
-}): Promise<Release> {
-  const { all, acquirer, merchant, references } = values;
+type Values = ReturnType<typeof readOptions<typeof OPTIONS>>;
+
+async function releaseOf({ all, acquirer, merchant, references }: Values): Promise<Release> {
   const named = [all, acquirer !== undefined, references !== undefined].filter(Boolean).length;
   if (named !== 1 || (merchant !== undefined && acquirer === undefined)) throw new StartError('BAD_USAGE', USAGE);
   if (all) return { what: 'all' };
@@ -127,15 +111,8 @@ async function readReferences(path: string): Promise<ReleasedReference[]> {
 
 /** Columns of `tapwire verify-ledger --csv` that a sale is entered from. */
 const ENTERED_COLUMNS = [
-  'check',
-  'processor',
-  'kind',
-  'stan',
-  'rrn',
-  'tid',
-  'currencyNumeric',
-  'approvedMinor',
-  'approvedAt',
+  ...['check', 'processor', 'kind', 'stan', 'rrn', 'tid'],
+  ...['currencyNumeric', 'approvedMinor', 'approvedAt'],
 ];
 
 const DAY_MS = 86_400_000;
@@ -165,13 +142,8 @@ async function readMissing(path: string): Promise<{ sales: ListedSale[]; refunds
       continue;
     }
     sales.push({
-      processor: field('processor'),
-      tid: field('tid'),
-      stan: field('stan'),
-      rrn: field('rrn'),
-      currency: currency.code,
-      amountMinor,
-      approvedAtMs,
+      ...{ processor: field('processor'), tid: field('tid'), stan: field('stan'), rrn: field('rrn') },
+      ...{ currency: currency.code, amountMinor, approvedAtMs },
       merchantId: field('merchant') || undefined,
       reference: field('reference') || undefined,
     });
@@ -192,12 +164,8 @@ async function enter(path: string, acquirerId: number): Promise<number> {
     const directory = await PostgresDirectory.open(database);
     const jobs = await JobTable.open(database, (error) => console.error(String(error)));
     try {
-      return await enterSales(
-        database,
-        { directory, jobs, newId: () => newId(Date.now()) },
-        changeOf(acquirerId),
-        sales,
-      );
+      const parts = { directory, jobs, newId: () => newId(Date.now()) };
+      return await enterSales(database, parts, changeOf(acquirerId), sales);
     } finally {
       await jobs.close();
       await directory.close();
@@ -217,13 +185,10 @@ async function enter(path: string, acquirerId: number): Promise<number> {
   return old === 0 && entered.every((result) => result === 'entered' || result === 'known') ? 0 : 1;
 }
 
-function readTime(values: Partial<Record<'lost-from' | 'lost-until', string>>, name: 'lost-from' | 'lost-until') {
+function readTime(values: Values, name: 'lost-from' | 'lost-until'): Date | undefined {
   const given = values[name];
   if (given === undefined) return undefined;
-  const time = zonedTimeOf(given);
-  if (time === undefined)
-    throw new StartError('BAD_CONFIG', `--${name}: expected a time with its zone, such as 2026-11-20T10:00:00Z`);
-  return time;
+  return needed(zonedTimeOf(given), `--${name}: expected a time with its zone, such as 2026-11-20T10:00:00Z`);
 }
 
 function notOpen(): StartError {
@@ -255,13 +220,7 @@ async function statusOf(database: Database): Promise<string> {
 const COLUMNS: Columns<HeldReference> = {
   titles: ['ACQUIRER', 'MERCHANT', 'REFERENCE', 'KIND', 'MINOR UNITS', 'REQUESTS', 'FIRST', 'LAST'],
   cellsOf: ({ acquirerId, merchantId, reference, kind, amountMinor, currency, requests, firstAt, lastAt }) => [
-    String(acquirerId),
-    merchantId,
-    reference,
-    kind,
-    amountMinor === null ? '' : `${amountMinor} ${currency}`,
-    String(requests),
-    firstAt.toISOString(),
-    lastAt.toISOString(),
+    ...[String(acquirerId), merchantId, reference, kind, amountMinor === null ? '' : `${amountMinor} ${currency}`],
+    ...[String(requests), firstAt.toISOString(), lastAt.toISOString()],
   ],
 };

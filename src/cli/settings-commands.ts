@@ -1,12 +1,13 @@
-import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import type { ParseArgsOptionsConfig } from 'node:util';
 import type { z } from 'zod';
 import type { Database } from '../store/postgres/open-database.ts';
 import type { Page } from '../store/settings/acquirer-settings.ts';
 import { type Change, INSTALLATION, type Reach } from '../store/settings/admin-commit.ts';
 import type { Removal, SettingsKey } from '../store/settings/settings-table.ts';
 import { changeOf, checkedBy, listAll, namingOptions, onDatabase } from './administration.ts';
+import { flag, idOf, onlyOne, readOptions, readWords, text, texts } from './arguments.ts';
 import { type Commands, command } from './commands.ts';
-import { type Columns, flag, idOf, listOf, onlyOne, printList, text, texts } from './output.ts';
+import { type Columns, listOf, printList } from './output.ts';
 
 type Id = number | string;
 
@@ -104,51 +105,48 @@ export function readNew<Settings extends object, Stored extends object, More ext
   further: (values: Readonly<Record<string, unknown>>) => object = () => ({}),
 ): { change: Change; given: Settings; values: Readonly<Record<string, unknown>> } {
   const options: ParseArgsOptionsConfig = { acquirer: text, ...optionsOf(noun.flags), ...more };
-  const values: Readonly<Record<string, unknown>> = parseArgs({ args, options }).values;
+  const values: Readonly<Record<string, unknown>> = readOptions(args, options);
   const change = changeOf(acquirerIn(noun, values));
   const settings = { ...settingsIn(noun.flags, { ...defaultsOf(noun.flags), ...values }), ...further(values) };
   return { change, given: checkedBy(noun.operations.add.body, settings), values };
 }
 
-async function add<Settings extends object, Stored extends object>(
-  noun: SettingsNoun<Settings, Stored, ChangeableSettings<Settings, Stored>>,
+export async function add<Settings extends object, Stored extends object>(
+  noun: SettingsNoun<Settings, Stored, Pick<ChangeableSettings<Settings, Stored>, 'add'>>,
   args: string[],
-): Promise<number> {
+): Promise<void> {
   const { added, values } = await namingOptions(optionsIn(noun.flags), async () => {
     const { change, given, values } = readNew(noun, args, { json: flag });
     return { added: await onDatabase((database) => noun.open(database).add(change, given)), values };
   });
   console.log(values.json ? JSON.stringify(added, null, 2) : listOf([added], noun.columns));
-  return 0;
 }
 
 export async function list<Settings extends object, Stored extends object>(
   noun: SettingsNoun<Settings, Stored>,
   args: string[],
-): Promise<number> {
-  const { values } = parseArgs({ args, options: { acquirer: text, json: flag } });
+): Promise<void> {
+  const values = readOptions(args, { acquirer: text, json: flag });
   const reach = { acquirerId: acquirerIn(noun, values) };
   const rows = await onDatabase((database) => {
     const settings = noun.open(database);
     return listAll(noun.key.name as keyof Stored & string, (page) => settings.list(reach, page));
   });
   printList(rows, noun.columns, values.json);
-  return 0;
 }
 
 export async function show<Settings extends object, Stored extends object>(
   noun: SettingsNoun<Settings, Stored>,
   args: string[],
-): Promise<number> {
+): Promise<void> {
   const { change, id } = readNamed(noun, args);
   console.log(JSON.stringify(await onDatabase((database) => noun.open(database).find(change, id)), null, 2));
-  return 0;
 }
 
 export async function change<Settings extends object, Stored extends object>(
   noun: SettingsNoun<Settings, Stored, Pick<ChangeableSettings<Settings, Stored>, 'change'>>,
   args: string[],
-): Promise<number> {
+): Promise<void> {
   const changeable = noun.flags.filter(({ isFixed }) => !isFixed);
   const { change, id, values } = readNamed(noun, args, optionsOf(changeable));
   return apply(noun, change, id, settingsIn(changeable, values));
@@ -158,7 +156,7 @@ export function setBlocked<Settings extends object, Stored extends object>(
   noun: SettingsNoun<Settings, Stored, Pick<ChangeableSettings<Settings, Stored>, 'change'>>,
   args: string[],
   blocked: boolean,
-): Promise<number> {
+): Promise<void> {
   const { change, id } = readNamed(noun, args);
   return apply(noun, change, id, { blocked });
 }
@@ -168,23 +166,21 @@ async function apply<Settings extends object, Stored extends object>(
   change: Change,
   id: Id,
   changes: object,
-): Promise<number> {
+): Promise<void> {
   const changed = await namingOptions(optionsIn(noun.flags), () => {
     const given = checkedBy(noun.operations.change!.body, changes);
     return onDatabase((database) => noun.open(database).change(change, id, given));
   });
   console.log(listOf([changed], noun.columns));
-  return 0;
 }
 
 export async function remove<Settings extends object, Stored extends object>(
   noun: SettingsNoun<Settings, Stored>,
   args: string[],
-): Promise<number> {
+): Promise<void> {
   const { change, id } = readNamed(noun, args);
   await onDatabase((database) => noun.open(database).remove(change, id));
   console.log(noun.removed?.(id) ?? `The ${noun.noun} ${id} is removed.`);
-  return 0;
 }
 
 /** Reads the acquirer, the one named entry and the other options of a command. @throws StartError BAD_CONFIG */
@@ -194,10 +190,10 @@ export function readNamed<Stored extends object>(
   more: ParseArgsOptionsConfig = {},
 ): { change: Change; id: Id; values: Readonly<Record<string, unknown>> } {
   const options: ParseArgsOptionsConfig = { acquirer: text, ...more };
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
+  const { values, words } = readWords(args, options);
   const what = noun.noun.toUpperCase();
   const change = changeOf(acquirerIn(noun, values));
-  const given = onlyOne(positionals, what);
+  const given = onlyOne(words, what);
   return { change, id: noun.key.from === 'count' ? idOf(given, what) : given, values };
 }
 

@@ -7,8 +7,7 @@ import type { SwitchConfig } from '../kits/processor-kit/processor.ts';
 import { demoKeys } from '../tools/simulator/demo-hsm.ts';
 import { type DemoDevices, demoLmkKeys, startDemoDevices } from '../tools/simulator/hsm/simulated-payshield.ts';
 import type { LmkForm } from '../tools/simulator/hsm/test-lmk.ts';
-import { text } from './output.ts';
-import { readText } from './read-input.ts';
+import { readText, text } from './arguments.ts';
 
 export const HSM_USAGE = `  --hsm-file FILE        write the configuration of the simulated devices (hsm=PORT) for HSM_MODULE, FILE ends in .json
   --hsm-lmk FORM         variant | keyBlock: how the devices protect keys (variant)

@@ -1,15 +1,13 @@
-import { parseArgs } from 'node:util';
 import { MoneyError, StartError } from '../basics/errors.ts';
 import type { Processor, SwitchConfig } from '../kits/processor-kit/processor.ts';
 import { keyExchangeConfig } from '../kits/processor-kit/switch-config.ts';
 import { parseBehaviour } from '../tools/simulator/behaviour/faulty-switch.ts';
 import { CardAccount, type TestCard, testCards } from '../tools/simulator/card-accounts.ts';
 import { FAULT_KINDS, type FaultKind, type FaultRates, parseShare } from '../tools/simulator/faults.ts';
+import { type CardProfile, cardProfiles, TEST_CARDS } from '../tools/simulator/issuer/chip-card.ts';
 import { readRecording } from '../tools/simulator/scenarios.ts';
 import type { SimulatedProcessor, SimulatorOptions } from '../tools/simulator/start-simulator.ts';
-import { readChipCards } from './chip-cards.ts';
-import { flag, text, texts } from './output.ts';
-import { readJson, readText } from './read-input.ts';
+import { fitting, flag, readJson, readText, readWords, text, texts } from './arguments.ts';
 import { HSM_FLAGS, HSM_USAGE, readHsmOptions, type SimulatedHsmOptions } from './simulate-hsm.ts';
 
 export const USAGE = `usage: tapwire simulate [TYPE=PORT ...] [hsm=PORT ...] [options]   default: type-1=9101; port 0: a free port
@@ -45,20 +43,10 @@ const FLAGS = {
   issuer: text,
   explain: flag,
   from: text,
-  latency: text,
-  deadline: text,
-  'echo-every': text,
-  'sign-off-every': text,
+  ...{ latency: text, deadline: text, 'echo-every': text, 'sign-off-every': text, 'change-keys': text, seed: text },
   'cut-over-at': { ...text, default: '00:00' },
-  'change-keys': text,
-  seed: text,
   behaviour: { ...text, default: 'correct' },
-  drop: text,
-  late: text,
-  duplicate: text,
-  garble: text,
-  disconnect: text,
-  decline: text,
+  ...{ drop: text, late: text, duplicate: text, garble: text, disconnect: text, decline: text },
   ...HSM_FLAGS,
 } as const satisfies Readonly<Record<FaultKind | string, object>>;
 
@@ -77,15 +65,15 @@ const HSM_WORD = /^hsm=/;
  * @throws StartError BAD_CONFIG, SimulatorError FAULT_INVALID or BEHAVIOUR_UNKNOWN, naming the invalid argument
  */
 export function readSimulateOptions(args: string[], types: ReadonlyMap<string, Processor>): SimulateOptions {
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: FLAGS });
+  const { values, words } = readWords(args, FLAGS);
   const { host, latency, seed, 'change-keys': every } = values;
   const deadlineMs = timeOf(values, 'deadline');
   if (values.explain && values.issuer === undefined) throw new StartError('BAD_CONFIG', '--explain: needs --issuer');
   const configs = readConfigs(values.config, types);
   const recorded = values.from === undefined ? undefined : readText('--from', values.from);
-  const hsmWords = positionals.filter((word) => HSM_WORD.test(word));
-  const switchWords = positionals.filter((word) => !HSM_WORD.test(word));
-  const processors = (positionals.length > 0 ? switchWords : ['type-1=9101']).map((word): SimulatedProcessor => {
+  const hsmWords = words.filter((word) => HSM_WORD.test(word));
+  const switchWords = words.filter((word) => !HSM_WORD.test(word));
+  const processors = (words.length > 0 ? switchWords : ['type-1=9101']).map((word): SimulatedProcessor => {
     const [processor, port] = byType(word, types, 'TYPE=PORT');
     const config = every === undefined ? configs.get(processor) : withKeyExchange(processor, configs.get(processor));
     const recording =
@@ -131,22 +119,22 @@ function readConfigs(words: readonly string[], types: ReadonlyMap<string, Proces
   return new Map(files.map(([processor, file]) => [processor, readConfigFile(processor, file)]));
 }
 
-function readConfigFile(processor: Processor, file: string): SwitchConfig {
-  const given = readJson('--config', file);
-  const checked = processor.configSchema.safeParse({ ...processor.exampleConfig, ...(given as object) });
-  if (checked.success) return checked.data;
-  const faults = checked.error.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`);
-  throw new StartError('BAD_CONFIG', `${file} does not fit ${processor.type}:\n${faults.join('\n')}`);
+function readConfigFile({ type, exampleConfig, configSchema }: Processor, file: string): SwitchConfig {
+  const given = { ...exampleConfig, ...(readJson('--config', file) as object) };
+  return fitting(configSchema, given, `${file} does not fit ${type}`);
+}
+
+/** The cards with real cryptograms that `--issuer` names: `test`, or a JSON file. @throws StartError BAD_CONFIG */
+export function readChipCards(source: string): readonly CardProfile[] {
+  if (source === 'test') return TEST_CARDS;
+  return fitting(cardProfiles, readJson('--issuer', source), `${source} does not list chip cards`);
 }
 
 function readCards(file: string | undefined): TestCard[] | undefined {
   if (file === undefined) return undefined;
-  const checked = testCards.safeParse(readJson('--cards', file));
-  // The path of a fault, never the value, which can be a card number.
-  const faults = checked.error?.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`) ?? [];
-  if (!checked.success) throw new StartError('BAD_CONFIG', `${file} does not list test cards:\n${faults.join('\n')}`);
-  for (const [at, card] of checked.data.entries()) checkAmounts(card, `${file}, card ${at}`);
-  return checked.data;
+  const cards = fitting(testCards, readJson('--cards', file), `${file} does not list test cards`);
+  for (const [at, card] of cards.entries()) checkAmounts(card, `${file}, card ${at}`);
+  return cards;
 }
 
 function checkAmounts(card: TestCard, where: string): void {

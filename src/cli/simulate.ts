@@ -118,7 +118,7 @@ const EVENTS: Readonly<Record<SimulatorEvent['event'], string>> = {
  * `tapwire simulate`: independent switches of any mix of types, for any terminal software. The amount selects the
  * response; the flags select additional faults.
  */
-export async function run(args: string[]): Promise<number> {
+export async function run(args: string[]): Promise<void> {
   const types = await installedTypes();
   const options = readSimulateOptions(args, types);
   const stopping = untilAskedToStop();
@@ -135,7 +135,6 @@ export async function run(args: string[]): Promise<number> {
   await stopping;
   statistics.stop();
   await Promise.all([simulator.close(), devices.close()]);
-  return 0;
 }
 
 function configsOf({ processors }: SimulateOptions): SwitchConfig[] {

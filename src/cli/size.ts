@@ -1,8 +1,7 @@
-import { parseArgs } from 'node:util';
 import { StartError } from '../basics/errors.ts';
 import { readConfig } from '../start/config.ts';
 import { bytesText, type Size, sizeOf } from '../tools/size/size-installation.ts';
-import { flag, text } from './output.ts';
+import { flag, numberIn, readOptions, text } from './arguments.ts';
 
 export const USAGE = `usage: tapwire size --taps 100/s [--peak 4] [--merchants 1000] [--terminals 2] [--json]
 
@@ -16,7 +15,7 @@ The retention times are those of the present settings.
 const SECONDS: Readonly<Record<string, number>> = { s: 1, h: 3_600, d: 86_400 };
 const RATE = /^(?<count>\d{1,12}(?:\.\d{1,3})?)\/(?<unit>[shd])$/;
 
-export async function run(args: string[]): Promise<number> {
+export async function run(args: string[]): Promise<void> {
   const options = {
     taps: text,
     peak: { ...text, default: '4' },
@@ -24,17 +23,16 @@ export async function run(args: string[]): Promise<number> {
     terminals: { ...text, default: '2' },
     json: flag,
   };
-  const { values } = parseArgs({ args, options });
+  const values = readOptions(args, options);
   const { RETENTION_MESSAGE_DAYS: messageDays, RETENTION_WEBHOOK_DAYS: webhookDays } = readConfig(process.env);
   const size = sizeOf({
     tapsPerSecond: rateOf(values.taps),
-    peakFactor: numberOf('--peak', values.peak, 1, 1_000),
-    merchants: numberOf('--merchants', values.merchants, 0, 1e8),
-    terminalsPerMerchant: numberOf('--terminals', values.terminals, 0, 1e6),
+    peakFactor: numberIn(values.peak, '--peak', 1, 1_000),
+    merchants: numberIn(values.merchants, '--merchants', 0, 1e8),
+    terminalsPerMerchant: numberIn(values.terminals, '--terminals', 0, 1e6),
     ...{ messageDays, webhookDays },
   });
   console.log(values.json ? JSON.stringify(size, null, 2) : textOf(size, { messageDays, webhookDays }));
-  return 0;
 }
 
 function rateOf(given: string | undefined): number {
@@ -42,12 +40,6 @@ function rateOf(given: string | undefined): number {
   const rate = Number(count) / SECONDS[unit ?? '']!;
   if (rate > 0 && rate <= 1e6) return rate;
   throw new StartError('BAD_CONFIG', '--taps: a rate such as 100/s, 50000/h or 2000000/d');
-}
-
-function numberOf(name: string, given: string, least: number, most: number): number {
-  const value = Number(given);
-  if (given.trim() !== '' && value >= least && value <= most) return value;
-  throw new StartError('BAD_CONFIG', `${name}: ${least} to ${most}`);
 }
 
 function textOf(size: Size, { messageDays, webhookDays }: { messageDays: number; webhookDays: number }): string {

@@ -1,5 +1,4 @@
 import { existsSync, writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { StartError } from '../basics/errors.ts';
 import type { Spec } from '../codecs/iso8583/spec.ts';
 import { writeJposPackager } from '../tools/specs/jpos-packager.ts';
@@ -7,8 +6,8 @@ import { writeMoovSpec } from '../tools/specs/moov-spec.ts';
 import { type ReadSpecFile, readSpecFile } from '../tools/specs/read-spec.ts';
 import { diffSpecs, Findings, type SpecDifference } from '../tools/specs/spec-diff.ts';
 import { specToJson, specToTypeScript } from '../tools/specs/write-spec.ts';
-import type { Commands } from './commands.ts';
-import { flag, text } from './output.ts';
+import { flag, readWords, text } from './arguments.ts';
+import { type Commands, command } from './commands.ts';
 import { installedTypes } from './plug-ins.ts';
 
 const IMPORT_USAGE = `usage: tapwire spec import FILE [--format json|typescript] [--out FILE]
@@ -34,35 +33,28 @@ difference; 1: some.`;
 
 /** `tapwire spec`: specifications of networks in the forms of other tools. */
 export const commands: Commands = {
-  import: {
-    description:
-      'FILE [--format json|typescript] [--out FILE]: convert a packager of jPOS or a spec of moov or pyiso8583',
-    load: async () => ({ run: importSpec, USAGE: IMPORT_USAGE }),
-  },
-  export: {
-    description: 'FILE|TYPE --as jpos|moov [--out FILE]: write a spec for another tool',
-    load: async () => ({ run: exportSpec, USAGE: EXPORT_USAGE }),
-  },
-  diff: {
-    description: 'A B [--json]: show by field where two specs differ',
-    load: async () => ({ run: diff, USAGE: DIFF_USAGE }),
-  },
+  import: command(
+    'FILE [--format json|typescript] [--out FILE]: convert a packager of jPOS or a spec of moov or pyiso8583',
+    importSpec,
+    IMPORT_USAGE,
+  ),
+  export: command('FILE|TYPE --as jpos|moov [--out FILE]: write a spec for another tool', exportSpec, EXPORT_USAGE),
+  diff: command('A B [--json]: show by field where two specs differ', diff, DIFF_USAGE),
 };
 
 const out = { out: text };
 
-async function importSpec(args: string[]): Promise<number> {
+async function importSpec(args: string[]): Promise<void> {
   const options = { format: { ...text, default: 'json' }, ...out };
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
-  if (positionals.length !== 1 || !['json', 'typescript'].includes(values.format))
+  const { values, words } = readWords(args, options);
+  if (words.length !== 1 || !['json', 'typescript'].includes(values.format))
     throw new StartError('BAD_USAGE', IMPORT_USAGE);
-  const { spec, notes } = await readSpecOf(positionals[0]!);
+  const { spec, notes } = await readSpecOf(words[0]!);
   report(notes);
   write(
     values.out,
     values.format === 'json' ? `${JSON.stringify(specToJson(spec), null, 2)}\n` : specToTypeScript(spec, 'Iso'),
   );
-  return 0;
 }
 
 const WRITERS: Readonly<Record<string, (spec: Spec, findings: Findings) => string>> = {
@@ -70,22 +62,21 @@ const WRITERS: Readonly<Record<string, (spec: Spec, findings: Findings) => strin
   moov: writeMoovSpec,
 };
 
-async function exportSpec(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { as: text, ...out } });
+async function exportSpec(args: string[]): Promise<void> {
+  const { values, words } = readWords(args, { as: text, ...out });
   const writer = Object.hasOwn(WRITERS, values.as ?? '') ? WRITERS[values.as!] : undefined;
-  if (positionals.length !== 1 || writer === undefined) throw new StartError('BAD_USAGE', EXPORT_USAGE);
-  const findings = new Findings(positionals[0]!);
-  const { spec } = await readSpecOf(positionals[0]!);
+  if (words.length !== 1 || writer === undefined) throw new StartError('BAD_USAGE', EXPORT_USAGE);
+  const findings = new Findings(words[0]!);
+  const { spec } = await readSpecOf(words[0]!);
   const written = writer(spec, findings);
   report(findings.notes);
   write(values.out, written);
-  return 0;
 }
 
 async function diff(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { json: flag } });
-  if (positionals.length !== 2) throw new StartError('BAD_USAGE', DIFF_USAGE);
-  const [before, after] = [await readSpecOf(positionals[0]!), await readSpecOf(positionals[1]!)];
+  const { values, words } = readWords(args, { json: flag });
+  if (words.length !== 2) throw new StartError('BAD_USAGE', DIFF_USAGE);
+  const [before, after] = [await readSpecOf(words[0]!), await readSpecOf(words[1]!)];
   const differences = diffSpecs(before.spec, after.spec);
   console.log(values.json ? JSON.stringify(differences, null, 2) : inLines(differences));
   return differences.length === 0 ? 0 : 1;

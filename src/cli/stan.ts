@@ -1,9 +1,9 @@
-import { parseArgs } from 'node:util';
 import { StartError } from '../basics/errors.ts';
 import { STANS } from '../store/switches/business-dates.ts';
 import { continueStans, listStans, type StanScopeState } from '../store/switches/continue-stans.ts';
 import { changeOf, onDatabase } from './administration.ts';
-import { type Columns, flag, idOf, printList, text } from './output.ts';
+import { flag, idOf, readOptions, text } from './arguments.ts';
+import { type Columns, printList } from './output.ts';
 
 export const USAGE = `usage: tapwire stan --acquirer ID [--json]
        tapwire stan --acquirer ID [--tid TID] --last NUMBER
@@ -19,12 +19,12 @@ because running gateways may still use numbers that they had before.
   tapwire stan --acquirer 1 --tid TW000001 --last 4711`;
 
 /** `tapwire stan`: shows STANs, or names the last one that a switch has received. */
-export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { acquirer: text, tid: text, last: text, json: flag } });
+export async function run(args: string[]): Promise<void> {
+  const values = readOptions(args, { acquirer: text, tid: text, last: text, json: flag });
   const acquirerId = idOf(values.acquirer, '--acquirer');
   if (values.last === undefined) {
     printList(await onDatabase((database) => listStans(database, acquirerId)), COLUMNS, values.json);
-    return 0;
+    return;
   }
   const last = idOf(values.last, '--last');
   if (last > STANS) throw new StartError('BAD_CONFIG', `--last: expected a number from 1 to ${STANS}`);
@@ -38,16 +38,11 @@ export async function run(args: string[]): Promise<number> {
     throw new StartError('BAD_CONFIG', `The STANs of ${whose} are not held, so they continue. ${how} the next one.`);
   const { next, left } = continued;
   console.log(`The next STAN of ${whose} is ${next}. ${left} are left of this business date.`);
-  return 0;
 }
 
 const COLUMNS: Columns<StanScopeState> = {
   titles: ['TID', 'NEXT', 'LEFT', 'BUSINESS DATE', 'HELD UNTIL'],
   cellsOf: ({ of, next, left, businessDate, heldUntil }) => [
-    of ?? '(all messages)',
-    next,
-    String(left),
-    businessDate,
-    heldUntil ?? '',
+    ...[of ?? '(all messages)', next, String(left), businessDate, heldUntil ?? ''],
   ],
 };

@@ -1,12 +1,11 @@
-import { parseArgs } from 'node:util';
 import { startGateway } from '../main.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { type Config, readConfig } from '../start/config.ts';
 import { type PreparedDatabase, prepareDatabase } from '../start/open-stores.ts';
 import { chooseCount, openGroup } from '../start/processes/open-group.ts';
+import { readOptions, text } from './arguments.ts';
 import { STOP_SIGNALS, untilAskedToStop } from './command-end.ts';
 import { createDemoExamples } from './demo/demo-examples.ts';
-import { text } from './output.ts';
 
 /** What `--help` prints. */
 export const USAGE = `usage: tapwire start [--role all|api|worker] [--processes auto|NUMBER]
@@ -23,8 +22,8 @@ const PRIMARY = 0;
  * `tapwire start [--role all|api|worker] [--processes auto|NUMBER]`: starts the gateway alone, configured by the
  * environment.
  */
-export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { role: text, processes: text } });
+export async function run(args: string[]): Promise<void> {
+  const values = readOptions(args, { role: text, processes: text });
   const given = {
     ...(values.role !== undefined && { TAPWIRE_ROLE: values.role }),
     ...(values.processes !== undefined && { TAPWIRE_PROCESSES: values.processes }),
@@ -43,7 +42,6 @@ export async function run(args: string[]): Promise<number> {
   } finally {
     await prepared.stop();
   }
-  return 0;
 }
 
 async function runAlone(config: Config, prepared: PreparedDatabase, log: Log): Promise<void> {
@@ -100,11 +98,10 @@ const MIGRATE_USAGE =
   'usage: tapwire migrate        migrate the database of DATABASE_URL, or the embedded one, and exit';
 
 /** `tapwire migrate`: for deployments that migrate before they start. */
-async function migrateDatabase(): Promise<number> {
+async function migrateDatabase(): Promise<void> {
   const prepared = await prepareDatabase(readConfig(process.env));
   await prepared.stop();
   console.log('The database is up to date.');
-  return 0;
 }
 
 export const migrate = { USAGE: MIGRATE_USAGE, run: migrateDatabase };

@@ -1,5 +1,4 @@
 import { dirname, join } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { Problem } from '#schemas/problem';
 import { CryptoError, StartError } from '../basics/errors.ts';
 import { SAMPLE_CARDS, type SampleCardName } from '../card/sample-tap.ts';
@@ -7,10 +6,11 @@ import { authorizationOf, Phone, type PhoneResponse } from '../tools/phone/phone
 import { profilePath, readProfileOrDemo } from '../tools/phone/profile.ts';
 import { nextCounter, VirtualCard } from '../tools/phone/virtual-card.ts';
 import type { CardProfile } from '../tools/simulator/issuer/chip-card.ts';
-import { TEST_CARDS } from '../tools/simulator/issuer/test-cards.ts';
+import { TEST_CARDS } from '../tools/simulator/issuer/chip-card.ts';
 import { checkAmount, showAmount } from './amount.ts';
-import { readChipCards } from './chip-cards.ts';
-import { bad, flag, good, poor, text } from './output.ts';
+import { flag, readOptions, text } from './arguments.ts';
+import { bad, good, poor } from './output.ts';
+import { readChipCards } from './simulate-options.ts';
 
 const CHIP_CARDS = TEST_CARDS.map(({ name }) => name);
 
@@ -36,20 +36,11 @@ const MAX_ATC = 65_535;
  * other outcome, 1 for a refusal.
  */
 export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      amount: text,
-      currency: { ...text, default: 'ZAR' },
-      card: { ...text, default: 'visa' },
-      issuer: { ...text, default: 'test' },
-      atc: text,
-      pin: text,
-      reference: text,
-      device: text,
-      profile: text,
-      json: flag,
-    },
+  const values = readOptions(args, {
+    currency: { ...text, default: 'ZAR' },
+    card: { ...text, default: 'visa' },
+    issuer: { ...text, default: 'test' },
+    ...{ amount: text, atc: text, pin: text, reference: text, device: text, profile: text, json: flag },
   });
   const { amount, currency, card } = values;
   if (amount === undefined) throw new StartError('BAD_USAGE', `Missing: --amount.\n\n${USAGE}`);

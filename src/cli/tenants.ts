@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { ADMIN_OPERATIONS, SETTINGS } from '#schemas/admin-operations';
 import type { StoredRoute } from '#schemas/admin-routing';
 import type {
@@ -8,7 +7,6 @@ import type {
   StoredMerchant,
   StoredTerminal,
 } from '#schemas/admin-tenants';
-import { StartError } from '../basics/errors.ts';
 import { AcquirerSettings } from '../store/settings/acquirer-settings.ts';
 import { Acquirers } from '../store/settings/acquirers.ts';
 import { ROUTE_SETTINGS } from '../store/settings/processor-settings.ts';
@@ -19,8 +17,19 @@ import {
   TERMINAL_SETTINGS,
 } from '../store/settings/tenant-settings.ts';
 import { actor, changeOf, checkedBy, listAll, onDatabase } from './administration.ts';
+import {
+  flag,
+  idOf,
+  needed,
+  readJsonText,
+  readNumber,
+  readOptions,
+  readWords,
+  readYesOrNo,
+  text,
+} from './arguments.ts';
 import { type Commands, command } from './commands.ts';
-import { type Columns, flag, idOf, listOf, printList, readJsonText, readNumber, readYesOrNo, text } from './output.ts';
+import { type Columns, listOf, printList } from './output.ts';
 import { settingsCommands } from './settings-commands.ts';
 
 const ACQUIRERS: Columns<StoredAcquirer> = {
@@ -31,40 +40,36 @@ const ACQUIRERS: Columns<StoredAcquirer> = {
 /** `tapwire acquirer ...`: the acquirers of the installation. An acquirer cannot be removed, only blocked. */
 export const acquirer: Commands = {
   add: command('--name TEXT [--json]: add an acquirer', async (args) => {
-    const { values } = parseArgs({ args, options: { name: text, json: flag } });
+    const values = readOptions(args, { name: text, json: flag });
     const given = checkedBy(ADMIN_OPERATIONS.addAcquirer.body, { name: values.name });
     const added = await onDatabase((database) => new Acquirers(database).add(actor(), given));
     console.log(values.json ? JSON.stringify(added, null, 2) : listOf([added], ACQUIRERS));
-    return 0;
   }),
   list: command('[--json]: list the acquirers', async (args) => {
-    const { values } = parseArgs({ args, options: { json: flag } });
+    const values = readOptions(args, { json: flag });
     const all = await onDatabase((database) => {
       const acquirers = new Acquirers(database);
       return listAll('id', (page) => acquirers.list(page));
     });
     printList(all, ACQUIRERS, values.json);
-    return 0;
   }),
   change: command('--name TEXT ACQUIRER: change the name', (args) => {
-    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { name: text } });
-    if (values.name === undefined) throw new StartError('BAD_CONFIG', '--name: expected the new name');
-    return changeAcquirer(positionals, { name: values.name });
+    const { values, words } = readWords(args, { name: text });
+    return changeAcquirer(words, { name: needed(values.name, '--name: expected the new name') });
   }),
   block: command('ACQUIRER: refuse taps from all its merchants', (args) => blockAcquirer(args, true)),
   unblock: command('ACQUIRER: accept their taps again', (args) => blockAcquirer(args, false)),
 };
 
-function blockAcquirer(args: string[], blocked: boolean): Promise<number> {
-  return changeAcquirer(parseArgs({ args, allowPositionals: true, options: {} }).positionals, { blocked });
+function blockAcquirer(args: string[], blocked: boolean): Promise<void> {
+  return changeAcquirer(readWords(args, {}).words, { blocked });
 }
 
-async function changeAcquirer([id]: string[], changes: object): Promise<number> {
+async function changeAcquirer([id]: string[], changes: object): Promise<void> {
   const given = checkedBy(ADMIN_OPERATIONS.changeAcquirer.body, changes);
   const change = changeOf(idOf(id, 'ACQUIRER'));
   const changed = await onDatabase((database) => new Acquirers(database).change(change, given));
   console.log(listOf([changed], ACQUIRERS));
-  return 0;
 }
 
 /** `tapwire integrator ...`: the companies that write the software of an acquirer's merchants. */

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { ADMIN_OPERATIONS } from '#schemas/admin-operations';
 import type { StoredTerminalProfile } from '#schemas/terminal-profile';
 import { loadReaders } from '../kits/reader-kit/load-readers.ts';
@@ -9,9 +8,9 @@ import { readerRulesOf } from '../start/open-hsm-and-readers.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { TerminalProfileSettings } from '../store/settings/terminal-profile-settings.ts';
 import { changeOf, checkedBy, onDatabase } from './administration.ts';
+import { idOf, readJson, readOptions, text } from './arguments.ts';
 import { command } from './commands.ts';
-import { idOf, listOf, text } from './output.ts';
-import { readJson } from './read-input.ts';
+import { listOf } from './output.ts';
 import { list, readNamed, remove, show } from './settings-commands.ts';
 
 /**
@@ -42,18 +41,17 @@ const PROFILES = {
   removed: (id: number | string) => `Terminal profile ${id} is removed.`,
 } as const;
 
-async function add(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { acquirer: text, file: text } });
+async function add(args: string[]): Promise<void> {
+  const values = readOptions(args, { acquirer: text, file: text });
   const change = changeOf(idOf(values.acquirer, '--acquirer'));
   const { name, ...body } = checkedBy(PROFILES.operations.add.body, readJson('--file', values.file));
   checkReader(await readerRules(), change.acquirerId, body.reader);
   const profile = { name, ...readNewProfile(body) };
   const added = await onDatabase((database) => PROFILES.open(database).add(change, profile));
   console.log(listOf([added], PROFILES.columns));
-  return 0;
 }
 
-async function change(args: string[]): Promise<number> {
+async function change(args: string[]): Promise<void> {
   const { change, id, values } = readNamed(PROFILES, args, { file: text });
   const given = readJson('--file', values.file as string | undefined);
   const body = checkedBy(ADMIN_OPERATIONS.updateTerminalProfile.body, given);
@@ -61,7 +59,6 @@ async function change(args: string[]): Promise<number> {
   const settings = readProfileChange(body);
   const changed = await onDatabase((database) => PROFILES.open(database).change(change, String(id), settings));
   console.log(listOf([changed], PROFILES.columns));
-  return 0;
 }
 
 /** The rules of the present environment, which the processes of this installation share. */

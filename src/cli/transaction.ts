@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { isUuid } from '../basics/uuid.ts';
 import type { MessageRow } from '../codecs/iso8583/describe.ts';
 import { type ShownExchange, type TransactionStory, tellTransaction } from '../console/transaction-story.ts';
@@ -7,8 +6,9 @@ import type { Database } from '../store/postgres/open-database.ts';
 import { findEvents, findOwned } from '../store/transactions/find-transactions.ts';
 import { PostgresEventReader } from '../store/webhooks/webhook-events.ts';
 import { onPresentDatabase } from './administration.ts';
+import { flag, idOf, onlyOne, readWords, text } from './arguments.ts';
 import { type Commands, command } from './commands.ts';
-import { flag, idOf, listOf, onlyOne, text } from './output.ts';
+import { listOf } from './output.ts';
 import { installedTypes } from './plug-ins.ts';
 
 /** `tapwire transaction ...`: what the database knows about one transaction. */
@@ -33,8 +33,8 @@ interface Found extends TransactionKey {
 /** `tapwire transaction show`: one transaction as the console shows it. Several are listed. Exit code 1 if none is found. */
 async function show(args: string[]): Promise<number> {
   const options = { acquirer: text, json: flag };
-  const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
-  const term = String(onlyOne(positionals, 'ID, REFERENCE or CORRELATION'));
+  const { values, words } = readWords(args, options);
+  const term = String(onlyOne(words, 'ID, REFERENCE or CORRELATION'));
   const acquirerId = values.acquirer === undefined ? null : idOf(values.acquirer, '--acquirer');
   return onPresentDatabase(async (database) => {
     const found = await findNamed(database, term, acquirerId);

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import { createClient, NoResponseError, ProblemError } from '#schemas/client';
 import type { RefundResponse } from '#schemas/refund';
 import { StartError } from '../basics/errors.ts';
@@ -8,8 +7,9 @@ import { askEnvironment } from '../tools/load/machine-watch.ts';
 import { authorizationOf, Phone, type PhoneResponse } from '../tools/phone/phone.ts';
 import { type Profile, readProfileOrDemo } from '../tools/phone/profile.ts';
 import { scenarioOf } from '../tools/simulator/scenarios.ts';
+import { flag, readWords, text } from './arguments.ts';
 import { SHORT_DEADLINE_TERMINAL } from './demo/demo-installation.ts';
-import { bad, flag, good, text } from './output.ts';
+import { bad, good } from './output.ts';
 import { describe } from './tap.ts';
 
 /** What happens to an approved sale after the tap. */
@@ -134,8 +134,8 @@ const REFUND_AMOUNT = '4.00';
  */
 export async function run(args: string[]): Promise<number> {
   const options = { code: text, terminal: text, profile: text, json: flag } as const;
-  const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
-  const wanted = caseOf(positionals, values.code);
+  const { values, words } = readWords(args, options);
+  const wanted = caseOf(words, values.code);
   const profile = terminalOf(readProfileOrDemo(values.profile), wanted, values);
   await refuseProd(profile);
   const response = await new Phone(profile).tap({ ...wanted, currency: CURRENCY });

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { StartError } from '../basics/errors.ts';
 import { csvLine } from '../console/transactions-csv.ts';
 import { type Database, openDatabase } from '../store/postgres/open-database.ts';
@@ -7,7 +6,8 @@ import { ALL_NAMED, type Finding, type LedgerLine, readLedgers } from '../tools/
 import { readMapping, readSwitchList } from '../tools/ledger/switch-list.ts';
 import { type BooksToVerify, entriesOfCell, verifyLedger } from '../tools/ledger/verify-ledger.ts';
 import { findDatabase } from './administration.ts';
-import { flag, tableOf, text, texts } from './output.ts';
+import { flag, readOptions, text, texts } from './arguments.ts';
+import { tableOf } from './output.ts';
 import { installedTypes } from './plug-ins.ts';
 
 export const USAGE = `usage: tapwire verify-ledger --ledger URL ... [--database URL ...] [--since TIME] [--json | --csv]
@@ -25,18 +25,8 @@ export const USAGE = `usage: tapwire verify-ledger --ledger URL ... [--database 
  * arrive. Exit code 1 on a violation.
  */
 export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      ledger: texts,
-      database: texts,
-      since: text,
-      list: text,
-      mapping: text,
-      json: flag,
-      csv: flag,
-    },
-  });
+  const inputs = { ledger: texts, database: texts, since: text, list: text, mapping: text };
+  const values = readOptions(args, { ...inputs, json: flag, csv: flag });
   const isList = values.list !== undefined && values.mapping !== undefined && values.ledger === undefined;
   if (values.ledger === undefined && !isList) throw new StartError('BAD_USAGE', `Missing: --ledger.\n\n${USAGE}`);
   for (const ledger of values.ledger ?? []) checkLedgerUrl(ledger);
@@ -116,11 +106,7 @@ function csvOf(findings: readonly Finding[]): string {
 function reportOf(findings: readonly Finding[]): string {
   const rows = findings.map(({ check, lookedAt, open, inReview, misstated, violationCount, description }) => [
     check,
-    String(lookedAt),
-    String(open),
-    String(inReview),
-    String(misstated),
-    String(violationCount),
+    ...[lookedAt, open, inReview, misstated, violationCount].map(String),
     description,
   ]);
   const table = tableOf([

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { type Client, createClient, ProblemError } from '#schemas/client';
 import type { WebhookAttemptView, WebhookEventView } from '#schemas/webhook';
 import { describeSystemError } from '../basics/errors/system-error.ts';
@@ -8,16 +7,27 @@ import { Secret } from '../codecs/bytes/secret.ts';
 import { readProfileOrDemo } from '../tools/phone/profile.ts';
 import { createWebhookSecret, signWebhook } from '../webhooks/webhook-signature.ts';
 import { showMajor } from './amount.ts';
+import { flag, readOptions, text } from './arguments.ts';
 import { untilAskedToStop } from './command-end.ts';
-import type { Commands } from './commands.ts';
-import { bad, flag, text } from './output.ts';
+import { type Commands, command } from './commands.ts';
+import { bad } from './output.ts';
+
+const USAGE = `usage: tapwire webhooks listen --forward-to URL [--secret whsec_…] [--all] [--profile FILE]
+
+  --forward-to  the address of your receiver
+  --secret      the secret that signs the webhooks; default: a new one, which is printed
+  --all         forward the existing events first
+  --profile     the credentials (tapwire profile); default: those of npm start
+
+Forwards each event of the integrator to your receiver, signed like the webhooks of the gateway, until Ctrl-C.`;
 
 /** `tapwire webhooks ...`: tools for integrators that receive webhooks. */
 export const commands: Commands = {
-  listen: {
-    description: '--forward-to URL [--secret whsec_…] [--all] [--profile FILE]: forward signed events to your receiver',
-    load: async () => ({ USAGE, run }),
-  },
+  listen: command(
+    '--forward-to URL [--secret whsec_…] [--all] [--profile FILE]: forward signed events to your receiver',
+    listen,
+    USAGE,
+  ),
 };
 
 /** A change since the last poll: a new event, or a new delivery attempt for an event. */
@@ -91,14 +101,6 @@ function byTimeOfStatus({ event: one }: Change, { event: other }: Change): numbe
   return elapsed === 0 ? one.payload.sequence - other.payload.sequence : elapsed;
 }
 
-const USAGE = `usage: tapwire webhooks listen --forward-to URL [--secret whsec_…] [--all] [--profile FILE]
-
-  --forward-to  the address of your receiver
-  --secret      the secret that signs the webhooks; default: a new one, which is printed
-  --all         forward the existing events first
-  --profile     the credentials (tapwire profile); default: those of npm start
-
-Forwards each event of the integrator to your receiver, signed like the webhooks of the gateway, until Ctrl-C.`;
 const LOOK_EVERY_MS = 500;
 /** The gateway gives a receiver the same time. */
 const FORWARD_TIMEOUT_MS = 15_000;
@@ -110,14 +112,8 @@ const SHOWN_CHARS = 120;
  * development, signed like the gateway's webhooks. It shows the result of each delivery, here and at the registered
  * callback. With `--all` it begins with the existing events.
  */
-async function run(args: string[]): Promise<number> {
-  const options = {
-    'forward-to': text,
-    secret: text,
-    profile: text,
-    all: flag,
-  } as const;
-  const { values } = parseArgs({ args, options });
+async function listen(args: string[]): Promise<void> {
+  const values = readOptions(args, { 'forward-to': text, secret: text, profile: text, all: flag });
   const target = targetOf(values['forward-to']);
   const { url, apiKey } = readProfileOrDemo(values.profile);
   const secret = values.secret === undefined ? createWebhookSecret() : new Secret(values.secret);
@@ -126,7 +122,6 @@ async function run(args: string[]): Promise<number> {
   console.log(`Forwarding events of ${url} to ${target.href} (stop with Ctrl-C).`);
   if (values.secret === undefined) console.log(`While this command runs, events are signed with ${secret.reveal()}.`);
   await new Listener(feed, target, secret).run(untilAskedToStop());
-  return 0;
 }
 
 function targetOf(given: string | undefined): URL {

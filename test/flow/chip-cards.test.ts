@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { VirtualCard } from '../../src/tools/phone/virtual-card.ts';
-import { TEST_CARDS } from '../../src/tools/simulator/issuer/test-cards.ts';
+import { TEST_CARDS } from '../../src/tools/simulator/issuer/chip-card.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { askedFor, enterPin, tapForPin } from '../support/pins.ts';

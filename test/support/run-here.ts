@@ -28,13 +28,13 @@ export async function runHere(
   // Vitest sets a variable of this name for itself.
   for (const [name, value] of Object.entries({ BASE_URL: undefined, ...environment })) vi.stubEnv(name, value);
   try {
-    const exitCode = await run(words).catch((error) => {
+    const code = await Promise.resolve(run(words)).catch((error) => {
       const cliError = toCliError(error);
       if (cliError === undefined) throw error;
       into('stderr')(cliError.description);
       return cliError.exitCode;
     });
-    return { exitCode, output: streams.stdout + streams.stderr, ...streams };
+    return { exitCode: code ?? 0, output: streams.stdout + streams.stderr, ...streams };
   } finally {
     vi.unstubAllEnvs();
     process.chdir(before);

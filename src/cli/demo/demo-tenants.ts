@@ -1,5 +1,4 @@
 import { mkdirSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { StartError } from '../../basics/errors.ts';
 import { loadProcessors } from '../../kits/processor-kit/load-processors.ts';
 import { readConfig } from '../../start/config.ts';
@@ -7,7 +6,7 @@ import { openKeyRing } from '../../start/open-key-ring.ts';
 import { connectDatabase } from '../../start/open-stores.ts';
 import { migrate } from '../../store/postgres/migrate.ts';
 import { demoProfilePath } from '../../tools/phone/profile.ts';
-import { text, texts } from '../output.ts';
+import { readOptions, text, texts } from '../arguments.ts';
 import {
   DEMO_TYPES,
   type DemoSwitch,
@@ -27,13 +26,10 @@ export const USAGE = `usage: tapwire demo-tenants [--url http://127.0.0.1:8080] 
  * `tapwire demo-tenants --url http://api:8080 --switch type-1=HOST:PORT [--switch type-2=HOST:PORT]`:
  * docker-compose.yml runs it before api and worker.
  */
-export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      url: { ...text, default: 'http://127.0.0.1:8080' },
-      switch: { ...texts, default: ['type-1=127.0.0.1:9101'] },
-    },
+export async function run(args: string[]): Promise<void> {
+  const values = readOptions(args, {
+    url: { ...text, default: 'http://127.0.0.1:8080' },
+    switch: { ...texts, default: ['type-1=127.0.0.1:9101'] },
   });
   const switches = await readSwitches(values.switch);
   const config = readConfig(process.env);
@@ -51,7 +47,6 @@ export async function run(args: string[]): Promise<number> {
     await release?.();
     await prepared.stop();
   }
-  return 0;
 }
 
 async function readSwitches(words: readonly string[]): Promise<DemoSwitch[]> {

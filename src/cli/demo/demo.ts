@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { StartError } from '../../basics/errors.ts';
 import { TAPWIRE_COMMAND } from '../../basics/module-extension.ts';
 import { loadProcessors } from '../../kits/processor-kit/load-processors.ts';
@@ -15,11 +14,11 @@ import { chooseCount, openGroup } from '../../start/processes/open-group.ts';
 import { migrate } from '../../store/postgres/migrate.ts';
 import { demoProfilePath, type Profile } from '../../tools/phone/profile.ts';
 import { type Behaviour, parseBehaviour } from '../../tools/simulator/behaviour/faulty-switch.ts';
-import { TEST_CARDS } from '../../tools/simulator/issuer/test-cards.ts';
+import { TEST_CARDS } from '../../tools/simulator/issuer/chip-card.ts';
 import { type Simulator, startSimulator } from '../../tools/simulator/start-simulator.ts';
+import { flag, readOptions, text } from '../arguments.ts';
 import { untilAskedToStop } from '../command-end.ts';
 import { createPayLink } from '../link.ts';
-import { flag, text } from '../output.ts';
 import { createDemoExamples } from './demo-examples.ts';
 import {
   DEMO_TYPES,
@@ -59,13 +58,8 @@ const AMOUNT_WITH_PIN = '50.05';
  * expected.
  */
 export async function run(args: string[]): Promise<number> {
-  const options = {
-    stay: flag,
-    open: flag,
-    behaviour: { ...text, default: 'correct' },
-    seed: { ...text, default: '1' },
-  } as const;
-  const { values } = parseArgs({ args, options });
+  const simulation = { behaviour: { ...text, default: 'correct' }, seed: { ...text, default: '1' } };
+  const values = readOptions(args, { stay: flag, open: flag, ...simulation });
   const simulated = { behaviour: parseBehaviour(values.behaviour), seed: seedOf(values.seed) };
   const folder = process.env.TAPWIRE_DATA ?? '.tapwire';
   const reserved = await reservePort(process.env.PORT);

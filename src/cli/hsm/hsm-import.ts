@@ -1,12 +1,10 @@
-import { parseArgs } from 'node:util';
 import { StartError } from '../../basics/errors.ts';
 import type { KeyAlgorithm } from '../../codecs/crypto/block-key.ts';
 import { KEY_TYPES } from '../../hsm-devices/payshield/host-command.ts';
 import { type Config, readConfig } from '../../start/config.ts';
 import { mustBeFree } from '../../store/switches/hsm-keys.ts';
 import { onDatabase } from '../administration.ts';
-import { flag, onlyOne, text } from '../output.ts';
-import { readText } from '../read-input.ts';
+import { flag, onlyOne, readText, readWords, text } from '../arguments.ts';
 import { openCeremony, runJoin } from './ceremony/ceremony.ts';
 import { dueDateOf, kcvOf, type NewKeyPlace, ownerOfNewKey, storeNewKey, usageOf, withHsm } from './opened-hsm.ts';
 
@@ -38,18 +36,17 @@ const OPTIONS = {
   ...{ algorithm: { ...text, default: 'tdes' }, length: { ...text, default: '16' }, kcv: text, due: text },
 } as const;
 
-type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositionals: true }>>['values'];
+type Values = ReturnType<typeof readWords<typeof OPTIONS>>['values'];
 
 /** `tapwire hsm import`. */
-export async function run(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
+export async function run(args: string[]): Promise<void> {
+  const { values, words } = readWords(args, OPTIONS);
   const config = readConfig(process.env);
   if (values.join !== undefined) await runJoin(config, values.join);
-  else await importKey(config, values, positionals);
-  return 0;
+  else await importKey(config, values, words);
 }
 
-async function importKey(config: Config, values: Values, positionals: readonly string[]): Promise<void> {
+async function importKey(config: Config, values: Values, words: readonly string[]): Promise<void> {
   const keyId = onlyOne(values.key === undefined ? [] : [values.key], '--key');
   const key = { keyId, acquirerId: ownerOfNewKey(keyId), usage: usageOf(values.usage), dueOn: dueDateOf(values.due) };
   const { under, components } = values;
@@ -61,7 +58,7 @@ async function importKey(config: Config, values: Values, positionals: readonly s
       await mustBeFree(database, key);
       const into = { database, key, file };
       if (components) return openCeremony(config, into, { ...shapeOf(values), kcv: kcvOf(values.kcv, '--kcv') });
-      const content = readKeyText(onlyOne(positionals, 'FILE'));
+      const content = readKeyText(onlyOne(words, 'FILE'));
       return under === undefined ? importUnderLmk(into, content, values) : importBlock(into, content, under, values);
     });
   });

@@ -10,7 +10,7 @@ import { StartError } from '../../basics/errors.ts';
 import { type Config, environment } from '../../start/config/environment.ts';
 import { urlWithoutSecrets } from '../../store/postgres/open-database.ts';
 import { namingOptions } from '../administration.ts';
-import { readYesOrNo, text } from '../output.ts';
+import { readYesOrNo, text } from '../arguments.ts';
 
 /** What is created in the database. */
 export type Tenant = 'acquirer' | 'integrator' | 'merchant' | 'terminal' | 'administrator';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { parseArgs, parseEnv } from 'node:util';
+import { parseEnv } from 'node:util';
 import { StartError } from '../../basics/errors.ts';
 import type { Processor, SwitchConfig } from '../../kits/processor-kit/processor.ts';
 import { settings as allSettings, type Config, readConfig } from '../../start/config.ts';
@@ -8,13 +8,13 @@ import { switchAccessOf } from '../../start/open-hsm-and-readers.ts';
 import { keyRingPath } from '../../start/open-key-ring.ts';
 import { type PreparedDatabase, prepareDatabase } from '../../start/open-stores.ts';
 import { type GrantSetting, keysNamedBy } from '../../switching/switches/access/switch-access.ts';
+import { fitting, flag, readJson, readOptions, text } from '../arguments.ts';
 import { toCliError } from '../command-end.ts';
 import { describedLine } from '../config.ts';
 import { examine, printFindings } from '../doctor.ts';
 import { createMissingKeys } from '../keys.ts';
-import { flag, tableOf, text } from '../output.ts';
+import { tableOf } from '../output.ts';
 import { installedTypes } from '../plug-ins.ts';
-import { readJson } from '../read-input.ts';
 import {
   ANSWER_OPTIONS,
   type Answers,
@@ -49,7 +49,7 @@ ${QUESTIONS.map(({ name, example, asks }) => `  --${`${name} ${example}`.padEnd(
 /** `tapwire init`: exit code 1 if the doctor finds a fault or the test tap is not approved. */
 export async function run(args: string[]): Promise<number> {
   const options = { ...ANSWER_OPTIONS, answers: text, out: { ...text, default: 'tapwire.env' }, yes: flag } as const;
-  const { answers: file, out, yes, ...flags } = parseArgs({ args, options }).values as Flags;
+  const { answers: file, out, yes, ...flags } = readOptions(args, options) as Flags;
   const given: Answers = { ...(file !== undefined && readAnswers(file)), ...flags };
   const existing = existsSync(out) ? parseEnv(readFileSync(out, 'utf8')) : undefined;
   // A secret can be known as a file.
@@ -164,11 +164,7 @@ async function switchOf(answers: Answers): Promise<{ processor: Processor; confi
     port === undefined
       ? readJson('--switch', answers.switch)
       : { ...processor.exampleConfig, addresses: [{ host: '127.0.0.1', port }] };
-  const { data, error } = processor.configSchema.safeParse(given);
-  if (error) {
-    const faults = error.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`);
-    throw new StartError('BAD_CONFIG', `--switch ${answers.switch}:\n${faults.join('\n')}`);
-  }
+  const data = fitting(processor.configSchema, given, `--switch ${answers.switch}`);
   const hasKeys = keysNamedBy(data).length > 0;
   if (hasKeys && port !== undefined)
     refuse([

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import type pg from 'pg';
 import { LoadError } from '../../basics/errors.ts';
 import { RUNNING_REVERSAL_STATES } from '../../payments/model/transaction.ts';
@@ -6,7 +5,7 @@ import { readConfig } from '../../start/config.ts';
 import { inTransaction } from '../../store/postgres/group-commit.ts';
 import { openDatabase } from '../../store/postgres/open-database.ts';
 import { findDatabase } from '../administration.ts';
-import { text } from '../output.ts';
+import { readOptions, text } from '../arguments.ts';
 
 export const USAGE = `usage: tapwire load clean [--database URL]
 
@@ -15,8 +14,8 @@ database keeps the audit trail for seven years, which a superuser can set aside.
 keep their bookings until the switches are started again.`;
 
 /** `tapwire load clean`: all or nothing. @throws LoadError REFUSED outside of dev, or while a transaction is open */
-export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { database: text } });
+export async function run(args: string[]): Promise<void> {
+  const values = readOptions(args, { database: text });
   if (readConfig(process.env).TAPWIRE_ENV !== 'dev')
     throw new LoadError('REFUSED', 'tapwire load clean works only in dev.');
   const found = await findDatabase(values.database);
@@ -31,7 +30,6 @@ export async function run(args: string[]): Promise<number> {
   } finally {
     await found.stop();
   }
-  return 0;
 }
 
 /** One snapshot for all statements: a tap that arrives meanwhile stays, with everything about it. */

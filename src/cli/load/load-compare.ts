@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { type LoadResult, loadResult } from '#schemas/load-result';
 import { describeSystemError } from '../../basics/errors/system-error.ts';
 import { LoadError, StartError } from '../../basics/errors.ts';
 import { type ComparedFigure, compareResults, planDifferences } from '../../tools/load/load-result.ts';
-import { tableOf, text } from '../output.ts';
+import { readWords, text } from '../arguments.ts';
+import { tableOf } from '../output.ts';
 
 export const USAGE = `usage: tapwire load compare A.json B.json [--tolerance 10%]
 
@@ -15,12 +15,8 @@ const MAX_TOLERANCE = 10;
 
 /** `tapwire load compare A.json B.json`: compares two results and reports a regression by the exit code 1. */
 export async function run(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: { tolerance: { ...text, default: '10%' } },
-  });
-  const [first, second, ...others] = positionals;
+  const { values, words } = readWords(args, { tolerance: { ...text, default: '10%' } });
+  const [first, second, ...others] = words;
   if (first === undefined || second === undefined || others.length > 0) throw new StartError('BAD_USAGE', USAGE);
   const tolerance = parseTolerance(values.tolerance);
   const [before, after] = [readResult(first), readResult(second)];

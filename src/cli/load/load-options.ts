@@ -1,7 +1,6 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
-import { parseArgs } from 'node:util';
 import { describeSystemError } from '../../basics/errors/system-error.ts';
 import { LoadError } from '../../basics/errors.ts';
 import { parseArrivals, parseCount, parseRate, parseSeconds } from '../../tools/load/arrival-plan.ts';
@@ -9,8 +8,8 @@ import { type LoadProfile, readLoadProfile } from '../../tools/load/load-profile
 import type { LoadPlan } from '../../tools/load/load-run.ts';
 import { defaultMix, readMix } from '../../tools/load/scenarios.ts';
 import { parseThresholds, type Threshold } from '../../tools/load/thresholds.ts';
+import { flag, readOptions, text, texts } from '../arguments.ts';
 import { loadProfilePath } from '../demo/demo-installation.ts';
-import { flag, text, texts } from '../output.ts';
 
 export const USAGE = `usage: tapwire load [options]                    run a load test against the gateway of npm start
        tapwire load compare A.json B.json [--tolerance 10%]
@@ -122,7 +121,7 @@ export function readLoadOptions(args: string[], environment: NodeJS.ProcessEnv):
 }
 
 function parse(args: string[]) {
-  return parseArgs({ args, options: FLAGS }).values;
+  return readOptions(args, FLAGS);
 }
 
 function planOf(values: Values, profile: LoadProfile): Omit<LoadPlan, 'arrivals' | 'seconds' | 'mix'> {

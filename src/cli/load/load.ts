@@ -31,8 +31,9 @@ const STOP_WITHIN_MS = 5_000;
 export async function run(args: string[]): Promise<number> {
   try {
     const [first, ...others] = args;
-    if (first === 'clean') return await clean(others);
-    return first === 'compare' ? await compare(others) : await test(args);
+    if (first !== 'clean') return first === 'compare' ? await compare(others) : await test(args);
+    await clean(others);
+    return 0;
   } catch (error) {
     // Exit code 1 means that the gateway failed the test. A test that could not be run must have another code.
     const cliError = toCliError(error);

@@ -2,20 +2,17 @@ import { spawn } from 'node:child_process';
 import { statSync, watch } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { StartError } from '../../basics/errors.ts';
 import { MODULE_EXTENSION, TAPWIRE_COMMAND } from '../../basics/module-extension.ts';
 import { entryNamed, findEntry } from '../../kits/plug-ins/load-plug-ins.ts';
 import { processorConformance } from '../../kits/processor-kit/conformance.ts';
 import { builtInEntries, loadProcessor, newProcessor, PROCESSORS } from '../../kits/processor-kit/load-processors.ts';
 import { readProcessorNames } from '../../start/config.ts';
 import { beginProcessorWith } from '../../tools/specs/write-spec.ts';
+import { flag, onlyWord, readWords, text } from '../arguments.ts';
 import { untilAskedToStop } from '../command-end.ts';
 import { run as writeDocs } from '../docs.ts';
-import { flag, idOf, text } from '../output.ts';
 import { listPlugIns, printResults } from '../plug-ins.ts';
 import { readSpecOf, report } from '../spec.ts';
-import { listOfAcquirer } from './processor-settings.ts';
 
 const CREATE_USAGE = `usage: tapwire processor new NAME [--dir processors] [--spec FILE]
 
@@ -27,14 +24,9 @@ Creates the folder DIR/NAME with a processor type that passes the conformance su
  * `tapwire processor new`: creates a folder with a processor that passes the conformance suite unchanged. The
  * gateway finds processors in `processors/` automatically.
  */
-async function createType(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: { dir: { ...text, default: 'processors' }, spec: text },
-  });
-  const [name, ...more] = positionals;
-  if (name === undefined || more.length > 0) throw new StartError('BAD_USAGE', CREATE_USAGE);
+async function createType(args: string[]): Promise<void> {
+  const { values, words } = readWords(args, { dir: { ...text, default: 'processors' }, spec: text });
+  const name = onlyWord(words, CREATE_USAGE);
   const imported = values.spec === undefined ? undefined : await readSpecOf(values.spec);
   const folder = newProcessor(name, resolve(values.dir));
   const misfit = imported && (await beginProcessorWith(imported.spec, folder, name));
@@ -54,7 +46,6 @@ async function createType(args: string[]): Promise<number> {
   ${named}${TAPWIRE_COMMAND} simulate ${name}=9101
   ${named}${TAPWIRE_COMMAND} demo --stay
 `);
-  return 0;
 }
 
 export const create = { USAGE: CREATE_USAGE, run: createType };
@@ -68,13 +59,8 @@ Runs the conformance suite over a processor type, and reports each check that fa
  * check fails or the processor cannot be loaded.
  */
 async function runVerify(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: { json: flag },
-  });
-  const [name, ...more] = positionals;
-  if (name === undefined || more.length > 0) throw new StartError('BAD_USAGE', VERIFY_USAGE);
+  const { values, words } = readWords(args, { json: flag });
+  const name = onlyWord(words, VERIFY_USAGE);
   const entry = entryNamed(name, builtInEntries());
   const processor = await loadProcessor(entry);
   const { type, name: title } = processor;
@@ -97,10 +83,8 @@ const SETTLE_MS = 100;
  * `tapwire processor watch`: runs the conformance suite whenever a file of the processor is saved. Each run has a
  * process of its own, because a module that was imported once is not read again.
  */
-async function runWatch(args: string[]): Promise<number> {
-  const { positionals } = parseArgs({ args, allowPositionals: true, options: {} });
-  const [path, ...more] = positionals;
-  if (path === undefined || more.length > 0) throw new StartError('BAD_USAGE', WATCH_USAGE);
+async function runWatch(args: string[]): Promise<void> {
+  const path = onlyWord(readWords(args, {}).words, WATCH_USAGE);
   const folder = resolve(path);
   findEntry(folder, '.');
   const runs = new Runs(folder);
@@ -115,7 +99,6 @@ async function runWatch(args: string[]): Promise<number> {
   clearTimeout(settling);
   watcher.close();
   runs.stop();
-  return 0;
 }
 
 /** One run at a time; a save during a run is followed by another one. */
@@ -151,18 +134,8 @@ class Runs {
 
 export const watchType = { USAGE: WATCH_USAGE, run: runWatch };
 
-/**
- * `tapwire processor list [--acquirer ID [--json]]`: the types that a gateway started here would load, those of
- * PROCESSORS included; with an acquirer, its processors.
- */
-export async function list(args: string[]): Promise<number> {
-  const options = { acquirer: text, json: flag };
-  const { values } = parseArgs({ args, options });
-  if (values.acquirer === undefined) return listTypes();
-  return listOfAcquirer(idOf(values.acquirer, '--acquirer'), values.json);
-}
-
-function listTypes(): Promise<number> {
+/** Prints the processor types that a gateway started here would load, those of PROCESSORS included. */
+export function listTypes(): Promise<number> {
   return listPlugIns({
     idName: 'type',
     builtIn: builtInEntries(),

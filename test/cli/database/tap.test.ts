@@ -7,7 +7,7 @@ import { run } from '../../../src/cli/tap.ts';
 import { run as runTrigger } from '../../../src/cli/trigger.ts';
 import { VoidState } from '../../../src/payments/model/transaction.ts';
 import { writeProfile } from '../../../src/tools/phone/profile.ts';
-import { TEST_CARDS } from '../../../src/tools/simulator/issuer/test-cards.ts';
+import { TEST_CARDS } from '../../../src/tools/simulator/issuer/chip-card.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { expectInvariants } from '../../support/invariants.ts';

@@ -9,9 +9,8 @@ import { encodeTlv, indexTlv } from '../../../src/codecs/emv/tlv.ts';
 import type { Processor } from '../../../src/kits/processor-kit/index.ts';
 import { VirtualCard } from '../../../src/tools/phone/virtual-card.ts';
 import { demoHsm } from '../../../src/tools/simulator/demo-hsm.ts';
-import { type CardProfile, MAC_TAGS } from '../../../src/tools/simulator/issuer/chip-card.ts';
+import { type CardProfile, MAC_TAGS, TEST_CARDS } from '../../../src/tools/simulator/issuer/chip-card.ts';
 import { Issuer } from '../../../src/tools/simulator/issuer/issuer.ts';
-import { TEST_CARDS } from '../../../src/tools/simulator/issuer/test-cards.ts';
 import { type Simulator, type SimulatorEvent, startSimulator } from '../../../src/tools/simulator/start-simulator.ts';
 import { Acquirer } from '../support.ts';
 

@@ -1,12 +1,10 @@
-import { parseArgs } from 'node:util';
-import { StartError } from '../../basics/errors.ts';
-import { entryNamed } from '../../kits/plug-ins/load-plug-ins.ts';
-import { readerConformance } from '../../kits/reader-kit/conformance.ts';
-import { builtInReaders, loadReader } from '../../kits/reader-kit/load-readers.ts';
-import { readReaderNames } from '../../start/config.ts';
-import { type Commands, command } from '../commands.ts';
-import { flag } from '../output.ts';
-import { listPlugIns, printResults } from '../plug-ins.ts';
+import { entryNamed } from '../kits/plug-ins/load-plug-ins.ts';
+import { readerConformance } from '../kits/reader-kit/conformance.ts';
+import { builtInReaders, loadReader } from '../kits/reader-kit/load-readers.ts';
+import { readReaderNames } from '../start/config.ts';
+import { flag, onlyWord, readWords } from './arguments.ts';
+import { type Commands, command } from './commands.ts';
+import { listPlugIns, printResults } from './plug-ins.ts';
 
 /** `tapwire reader ...`: the reader formats of this installation. Terminal profiles name them. */
 export const commands: Commands = {
@@ -28,10 +26,8 @@ function list(): Promise<number> {
 
 /** Exit code 1 when a check fails or the format cannot be loaded. */
 async function verify(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { json: flag } });
-  const [given, ...more] = positionals;
-  if (given === undefined || more.length > 0)
-    throw new StartError('BAD_USAGE', 'usage: tapwire reader verify PATH|PACKAGE|FORMAT [--json]');
+  const { values, words } = readWords(args, { json: flag });
+  const given = onlyWord(words, 'usage: tapwire reader verify PATH|PACKAGE|FORMAT [--json]');
   const entry = entryNamed(given, builtInReaders());
   const reader = await loadReader(entry);
   const { format, name } = reader;
