@@ -2,8 +2,9 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import type { z } from 'zod';
 import { describeSystemError } from '../basics/errors/system-error.ts';
-import { DigitError, StartError } from '../basics/errors.ts';
+import { DigitError, MoneyError, StartError } from '../basics/errors.ts';
 import { fromHex } from '../codecs/bytes/hex.ts';
+import { type Currency, findCurrency, parseAmount } from '../payments/model/money.ts';
 
 /** Option kinds of commands, for `parseArgs`: with a value, with several values, without a value. */
 export const text = { type: 'string' } as const;
@@ -76,6 +77,26 @@ export function readJsonText(given: string): unknown {
   } catch (cause) {
     throw new StartError('BAD_CONFIG', `not JSON: ${(cause as Error).message}`, { cause });
   }
+}
+
+/** Checks an amount before anything is sent. @throws StartError BAD_CONFIG naming the option and the fault */
+export function checkAmount({ amount, currency: code }: { readonly amount: string; readonly currency: string }): void {
+  const currency = findCurrency(code);
+  if (currency?.code !== code)
+    throw new StartError('BAD_CONFIG', `--currency ${code}: expected a currency code of ISO 4217, such as ZAR`);
+  try {
+    if (parseAmount(amount, currency) > 0) return;
+  } catch (cause) {
+    if (!(cause instanceof MoneyError)) throw cause;
+    throw new StartError('BAD_CONFIG', `--amount ${amount}: ${faultOf(cause, currency)}`, { cause });
+  }
+  throw new StartError('BAD_CONFIG', `--amount ${amount}: expected an amount greater than zero`);
+}
+
+function faultOf({ code }: MoneyError, { code: currency, exponent }: Currency): string {
+  if (code === 'TOO_MANY_DECIMALS') return `${currency} has ${exponent === 0 ? 'no' : exponent} decimals`;
+  if (code === 'AMOUNT_TOO_LARGE') return 'an amount has at most 12 digits';
+  return 'expected an amount such as 10.00';
 }
 
 /** Content that a schema accepts. @throws StartError BAD_CONFIG with the title and the places of faults, never with values */

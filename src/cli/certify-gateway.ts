@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -19,13 +18,6 @@ import { demoKeysOf } from '../tools/simulator/demo-hsm.ts';
 import { startSimulator } from '../tools/simulator/start-simulator.ts';
 import { demoHsmKeysPath, installDemo } from './demo/demo-installation.ts';
 
-export interface CertificationTarget {
-  readonly processor: Processor;
-  readonly config: SwitchConfig;
-  /** The host under certification; undefined for the simulated switch. */
-  readonly against: { readonly host: string; readonly port: number } | undefined;
-}
-
 /** Of the acquirer and the processor of a scratch installation. */
 const ACQUIRER = 1;
 const PROCESSOR = 1;
@@ -39,13 +31,14 @@ export type CertificationGateway = Omit<CertificationParts, 'askPerson'> & { clo
  * Starts a gateway with an empty database, whose only switch is the host, behind a recording proxy. Everything is
  * removed by `close`. The keys of the configuration are those of `HSM_KEYS_FILE`, or demo keys without it.
  *
+ * @param against the host under certification; undefined for the simulated switch
  * @throws StartError BAD_CONFIG if the host accepts no sign-on
  */
-export async function openCertificationGateway({
-  processor,
-  config,
-  against,
-}: CertificationTarget): Promise<CertificationGateway> {
+export async function openCertificationGateway(
+  processor: Processor,
+  config: SwitchConfig,
+  against: { readonly host: string; readonly port: number } | undefined,
+): Promise<CertificationGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'tapwire-certify-'));
   const closers: (() => Promise<unknown>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
   const close = async () => {
@@ -83,38 +76,25 @@ async function startScratchGateway(
   // Other settings, such as TLS or the rate limits of an installation, are not for a scratch gateway on 127.0.0.1.
   const { HSM_KEYS_FILE = keysFile, LOG_LEVEL = 'error', PROCESSORS } = process.env;
   const settings = readConfig({
-    HSM_KEYS_FILE,
-    LOG_LEVEL,
-    PROCESSORS,
-    TAPWIRE_ENV: 'dev',
-    TAPWIRE_DATA: folder,
-    TAPWIRE_ROLE: 'all',
-    PORT: String(await freePort()),
+    ...{ HSM_KEYS_FILE, LOG_LEVEL, PROCESSORS },
+    ...{ TAPWIRE_ENV: 'dev', TAPWIRE_DATA: folder, TAPWIRE_ROLE: 'all' },
+    PORT: '0',
     SWITCH_NETWORKS: '*=127.0.0.0/8',
     SWITCH_KEYS: '*=*',
   });
   const prepared = await connectDatabase(settings);
   closers.push(() => prepared.stop());
   await migrate(prepared.database);
-  const url = `http://127.0.0.1:${settings.PORT}`;
-  const profile = await installDemo(prepared.database, folder, url, []);
-  const behindProxy = {
-    ...config,
-    addresses: [{ host: '127.0.0.1', port: proxyPort }],
-    tls: undefined,
-    accept: undefined,
-  };
-  await saveProcessor(prepared.database, {
-    acquirerId: ACQUIRER,
-    id: PROCESSOR,
-    type: processor.type,
-    config: behindProxy,
-  });
+  const profile = await installDemo(prepared.database, folder, 'http://127.0.0.1', []);
+  const addresses = [{ host: '127.0.0.1', port: proxyPort }];
+  const behindProxy = { ...config, addresses, tls: undefined, accept: undefined };
+  const ids = { acquirerId: ACQUIRER, id: PROCESSOR };
+  await saveProcessor(prepared.database, { ...ids, type: processor.type, config: behindProxy });
   await saveRoute(prepared.database, { acquirerId: ACQUIRER, id: 1, processorId: PROCESSOR, priority: 1 });
   const gateway = await startGateway(settings, prepared, createLog(settings.LOG_LEVEL));
   closers.push(() => gateway.stop());
-  const client = createClient({ baseUrl: url, credentials: { apiKey: profile.apiKey } });
-  return { phone: new Phone(profile), client };
+  const client = createClient({ baseUrl: gateway.url, credentials: { apiKey: profile.apiKey } });
+  return { phone: new Phone({ ...profile, url: gateway.url }), client };
 }
 
 async function untilSignedOn(client: Client, { host, port }: { host: string; port: number }): Promise<void> {
@@ -130,14 +110,4 @@ async function untilSignedOn(client: Client, { host, port }: { host: string; por
       );
     await delay(ASK_AGAIN_MS);
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }

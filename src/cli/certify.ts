@@ -8,7 +8,7 @@ import type { Processor, SwitchConfig } from '../kits/processor-kit/index.ts';
 import { builtInEntries, loadProcessor } from '../kits/processor-kit/load-processors.ts';
 import { readProcessorNames } from '../start/config.ts';
 import { checkEvidence, packEvidence } from '../tools/certify/evidence.ts';
-import { type CertificationCase, originalOf, parsePlan, selectCases } from '../tools/certify/plan.ts';
+import { type CertificationCase, originalOf, type Plan, parsePlan, selectCases } from '../tools/certify/plan.ts';
 import { readyPlan } from '../tools/certify/ready-plan.ts';
 import { type CaseResult, type CertificationParts, runCases } from '../tools/certify/run-plan.ts';
 import { compareRuns, mergeResults, type StoredRun, StoredRuns, sha256 } from '../tools/certify/stored-run.ts';
@@ -104,7 +104,7 @@ async function certify(file: string, given: Values, runs: StoredRuns): Promise<n
   const config = dryRunNumbers(configOf(processor, given.config), given.against === undefined);
   const against = addressOf(given.against);
   const earlier = given.resume === undefined ? undefined : runs.read(given.resume);
-  const stored: StoredRun = earlier ?? (await newRun({ plan, source, processor, config, against: given.against }));
+  const stored: StoredRun = earlier ?? (await newRun(plan, source, processor, config, given.against));
   if (stored.plan.sha256 !== sha256(source))
     throw new StartError('BAD_CONFIG', `${file} has changed since run ${stored.id}. Start a new run.`);
   if (earlier && stored.against !== (given.against ?? 'simulator'))
@@ -118,7 +118,7 @@ async function certify(file: string, given: Values, runs: StoredRuns): Promise<n
   const cases = remainingCases(selectCases(plan, given.only), plan.cases, earlier, given.only !== undefined);
   const stopping = new AbortController();
   for (const signal of STOP_SIGNALS) process.once(signal, () => stopping.abort());
-  const gateway = await openCertificationGateway({ processor, config, against });
+  const gateway = await openCertificationGateway(processor, config, against);
   const made: CaseResult[] = [];
   const known = new Map(stored.results.map((each) => [each.number, each]));
   const order = plan.cases.map(({ number }) => number);
@@ -219,15 +219,13 @@ function addressOf(given: string | undefined): { host: string; port: number } | 
   return { host, port: Number(port) };
 }
 
-interface NewRun {
-  readonly plan: { readonly name: string; readonly cases: readonly unknown[] };
-  readonly source: string;
-  readonly processor: Processor;
-  readonly config: SwitchConfig;
-  readonly against: string | undefined;
-}
-
-async function newRun({ plan, source, processor, config, against = 'simulator' }: NewRun): Promise<StoredRun> {
+async function newRun(
+  plan: Pick<Plan, 'name' | 'cases'>,
+  source: string,
+  processor: Processor,
+  config: SwitchConfig,
+  against = 'simulator',
+): Promise<StoredRun> {
   const startedAt = new Date().toISOString();
   const id = `${startedAt.slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-')}-${randomBytes(2).toString('hex')}`;
   const version = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version as string;

@@ -1,7 +1,11 @@
 import { inFile, type Sections } from './commands.ts';
 
-const tenants = () => import('./tenants.ts');
-const credentials = () => import('./credentials.ts');
+const tenants = (name: keyof typeof import('./tenants.ts')) => async () => ({
+  commands: (await import('./tenants.ts'))[name],
+});
+const credentials = (name: keyof typeof import('./credentials.ts')) => async () => ({
+  commands: (await import('./credentials.ts'))[name],
+});
 const messages = () => import('./messages.ts');
 
 /** One file per command, or per group of commands. */
@@ -55,30 +59,22 @@ export const COMMANDS: Sections = {
     ),
   },
   'Acquirers and their settings': {
-    acquirer: inFile('add, list, change and block acquirers', async () => ({ commands: (await tenants()).acquirer })),
-    integrator: inFile('manage the companies that write merchants’ software', async () => ({
-      commands: (await tenants()).integrator,
-    })),
-    merchant: inFile('manage the merchants of an acquirer', async () => ({ commands: (await tenants()).merchant })),
-    terminal: inFile('manage the terminals of an acquirer', async () => ({ commands: (await tenants()).terminal })),
+    acquirer: inFile('add, list, change and block acquirers', tenants('acquirer')),
+    integrator: inFile('manage the companies that write merchants’ software', tenants('integrator')),
+    merchant: inFile('manage the merchants of an acquirer', tenants('merchant')),
+    terminal: inFile('manage the terminals of an acquirer', tenants('terminal')),
     'terminal-profile': inFile(
       'manage what readers accept (add, list, show, change, remove)',
       () => import('./terminal-profile.ts'),
     ),
-    'blocked-device': inFile('manage the devices whose taps an acquirer refuses', async () => ({
-      commands: (await tenants()).blockedDevice,
-    })),
+    'blocked-device': inFile('manage the devices whose taps an acquirer refuses', tenants('blockedDevice')),
     attester: inFile(
       'manage the services that attest devices; sign an attestation for tests',
       () => import('./attester.ts'),
     ),
-    user: inFile('manage portal users: passwords, roles and permissions', async () => ({
-      commands: (await credentials()).user,
-    })),
-    'api-key': inFile('create, rotate and revoke API keys', async () => ({ commands: (await credentials()).apiKey })),
-    'issuer-key': inFile('manage the keys that sign merchants’ tokens', async () => ({
-      commands: (await credentials()).issuerKey,
-    })),
+    user: inFile('manage portal users: passwords, roles and permissions', credentials('user')),
+    'api-key': inFile('create, rotate and revoke API keys', credentials('apiKey')),
+    'issuer-key': inFile('manage the keys that sign merchants’ tokens', credentials('issuerKey')),
     callback: inFile('set the webhook URL for links and intents', () => import('./callback.ts')),
   },
   Switches: {
@@ -87,7 +83,7 @@ export const COMMANDS: Sections = {
       () => import('./processor/processor.ts'),
     ),
     reader: inFile('list and verify the formats in which readers encrypt card data', () => import('./reader.ts')),
-    route: inFile('assign taps of an acquirer to its processors', async () => ({ commands: (await tenants()).route })),
+    route: inFile('assign taps of an acquirer to its processors', tenants('route')),
     stan: inFile('show STANs; continue those that are held after a restored backup', () => import('./stan.ts')),
     simulate: inFile('run simulated switches', () => import('./simulate.ts')),
   },
@@ -101,7 +97,10 @@ export const COMMANDS: Sections = {
       'compare the database with the ledger of the simulated switches (--ledger URL)',
       () => import('./verify-ledger.ts'),
     ),
-    'demo-tenants': inFile('create the demo tenants in the database and exit', () => import('./demo/demo-tenants.ts')),
+    'demo-tenants': inFile(
+      'create the demo tenants in the database and exit',
+      async () => (await import('./demo/demo.ts')).tenants,
+    ),
   },
   Messages: {
     decode: inFile(

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createClient, NoResponseError, ProblemError } from '#schemas/client';
 import { StartError } from '../basics/errors.ts';
 import { type Profile, readProfileOrDemo } from '../tools/phone/profile.ts';
-import { checkAmount } from './amount.ts';
-import { readOptions, text } from './arguments.ts';
+import { checkAmount, readOptions, text } from './arguments.ts';
 
 export const USAGE = `usage: tapwire link --amount 10.00 [--currency ZAR] [--reference TEXT] [--profile FILE]
 

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { findCurrency, formatAmount } from '../payments/model/money.ts';
 
 /** Where a command shows its progress: a terminal, whose lines can be rewritten, or a file or pipe. */
 export interface Output {
@@ -72,4 +73,17 @@ export function tableOf(rows: readonly (readonly string[])[]): string {
       .join('  ')
       .trimEnd();
   return rows.map(lineOf).join('\n');
+}
+
+/** Minor units for a person: `ZAR 10.00`. */
+export function showAmount(amountMinor: number, code: string): string {
+  const currency = findCurrency(code);
+  return currency === undefined
+    ? `${code} ${amountMinor} minor units`
+    : `${code} ${formatAmount(amountMinor, currency)}`;
+}
+
+/** Major units as a number, as webhooks contain them, for a person: 10 -> `ZAR 10.00`. */
+export function showMajor(amount: number, code: string): string {
+  return `${code} ${amount.toFixed(findCurrency(code)?.exponent)}`;
 }

@@ -8,8 +8,7 @@ import { type Simulator, type SimulatorEvent, startSimulator } from '../tools/si
 import { untilAskedToStop } from './command-end.ts';
 import { cutTo, type Output, tableOf } from './output.ts';
 import { installedTypes } from './plug-ins.ts';
-import { startSimulatedHsm } from './simulate-hsm.ts';
-import { readSimulateOptions, type SimulateOptions } from './simulate-options.ts';
+import { readSimulateOptions, type SimulateOptions, startSimulatedHsm } from './simulate-options.ts';
 
 type Counters = ReturnType<Simulator['counters']>;
 

@@ -7,9 +7,8 @@ import { profilePath, readProfileOrDemo } from '../tools/phone/profile.ts';
 import { nextCounter, VirtualCard } from '../tools/phone/virtual-card.ts';
 import type { CardProfile } from '../tools/simulator/issuer/chip-card.ts';
 import { TEST_CARDS } from '../tools/simulator/issuer/chip-card.ts';
-import { checkAmount, showAmount } from './amount.ts';
-import { flag, readOptions, text } from './arguments.ts';
-import { bad, good, poor } from './output.ts';
+import { checkAmount, flag, readOptions, text } from './arguments.ts';
+import { bad, good, poor, showAmount } from './output.ts';
 import { readChipCards } from './simulate-options.ts';
 
 const CHIP_CARDS = TEST_CARDS.map(({ name }) => name);

@@ -3,7 +3,7 @@ import { createClient, NoResponseError, ProblemError } from '#schemas/client';
 import type { RefundResponse } from '#schemas/refund';
 import { StartError } from '../basics/errors.ts';
 import type { SampleCardName } from '../card/sample-tap.ts';
-import { askEnvironment } from '../tools/load/machine-watch.ts';
+import { whyNotForTests } from '../tools/load/machine-watch.ts';
 import { authorizationOf, Phone, type PhoneResponse } from '../tools/phone/phone.ts';
 import { type Profile, readProfileOrDemo } from '../tools/phone/profile.ts';
 import { scenarioOf } from '../tools/simulator/scenarios.ts';
@@ -177,10 +177,8 @@ function terminalOf(
 
 /** A test card must not reach a switch with real money. */
 async function refuseProd({ url }: Profile): Promise<void> {
-  const environment = await askEnvironment(url);
-  if (environment === 'dev' || environment === 'qa') return;
-  const what = environment === undefined ? 'does not say which environment it is' : `says it is ${environment}`;
-  throw new StartError('BAD_CONFIG', `${url} ${what}. Payments are triggered only in dev and qa.`);
+  const reason = await whyNotForTests(url);
+  if (reason !== undefined) throw new StartError('BAD_CONFIG', `${reason}. Payments are triggered only in dev and qa.`);
 }
 
 /** Voids or refunds the sale with the API key of the profile. @returns the response of the gateway */

@@ -6,11 +6,10 @@ import { StartError } from '../basics/errors.ts';
 import { Secret } from '../codecs/bytes/secret.ts';
 import { readProfileOrDemo } from '../tools/phone/profile.ts';
 import { createWebhookSecret, signWebhook } from '../webhooks/webhook-signature.ts';
-import { showMajor } from './amount.ts';
 import { flag, readOptions, text } from './arguments.ts';
 import { untilAskedToStop } from './command-end.ts';
 import { type Commands, command } from './commands.ts';
-import { bad } from './output.ts';
+import { bad, showMajor } from './output.ts';
 
 const USAGE = `usage: tapwire webhooks listen --forward-to URL [--secret whsec_…] [--all] [--profile FILE]
 

@@ -60,7 +60,7 @@ async function measure(url: string, due: number, seconds: number): Promise<Figur
       connections: { kept: 64, most: 4_096, isNewEach: false },
       responseWithinMs: 60_000,
     },
-    { onSecond: () => {} },
+    () => {},
   );
   try {
     await run.ready();

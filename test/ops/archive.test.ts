@@ -8,8 +8,7 @@ import { attachPartition, detachPartition, TRANSACTIONS } from '../../src/store/
 import { adjustReservations } from '../../src/store/transactions/commit-refunds.ts';
 import { isReferenceFree } from '../../src/store/transactions/find-transactions.ts';
 import { createTransactionList } from '../../src/store/transactions/list-transactions.ts';
-import { archiveMonth, listMonths, periodOf } from '../../src/tools/archive/archive-month.ts';
-import { restoreMonth } from '../../src/tools/archive/restore-month.ts';
+import { archiveMonth, listMonths, periodOf, restoreMonth } from '../../src/tools/archive/archive-month.ts';
 import { eventually } from '../support/eventually.ts';
 import { startInstallation } from '../support/installation.ts';
 import { outcomeOf } from '../support/responses.ts';

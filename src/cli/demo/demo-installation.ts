@@ -22,6 +22,7 @@ import {
 } from '../../store/settings/tenants.ts';
 import {
   type LoadProfile,
+  PLACE,
   readLoadProfile,
   saveLoadMerchants,
   writeLoadProfile,
@@ -129,15 +130,8 @@ export async function installDemo(
 ): Promise<Profile> {
   await saveAcquirer(database, ACQUIRER, 'Demo Acquirer');
   await saveIntegrator(database, ACQUIRER, INTEGRATOR, 'Demo Integrator');
-  const place = {
-    street: '1 Long Street',
-    city: 'Cape Town',
-    country: 'ZA',
-    currency: 'ZAR',
-    timeZone: 'Africa/Johannesburg',
-  };
   const { id, name, mcc, xTid } = MERCHANT;
-  await saveMerchants(database, [{ acquirerId: ACQUIRER, id, integratorId: INTEGRATOR, name, mcc, ...place }]);
+  await saveMerchants(database, [{ acquirerId: ACQUIRER, id, integratorId: INTEGRATOR, name, mcc, ...PLACE }]);
   const terminal = { acquirerId: ACQUIRER, mid: 'DEMO00000001001', canTakePin: true };
   await saveTerminals(database, [
     { ...terminal, xTid, tid: 'TW000001', merchantId: id },

@@ -6,7 +6,7 @@ import { describeSystemError } from '../../basics/errors/system-error.ts';
 import { LoadError, sentenceOf, TapwireError } from '../../basics/errors.ts';
 import { resultOf } from '../../tools/load/load-result.ts';
 import { type LoadRecord, LoadRun } from '../../tools/load/load-run.ts';
-import { askEnvironment, type MachineSample, MachineWatch } from '../../tools/load/machine-watch.ts';
+import { type MachineSample, MachineWatch, whyNotForTests } from '../../tools/load/machine-watch.ts';
 import { NO_LEDGER, proveLedger } from '../../tools/load/prove-ledger.ts';
 import { htmlReport } from '../../tools/load/report/html-report.ts';
 import { failedThresholds, StepWatch } from '../../tools/load/thresholds.ts';
@@ -70,10 +70,9 @@ async function withResponsesFolder<T>(options: LoadOptions, work: (options: Load
 
 /** Thousands of taps with test cards must not reach an installation with real money, so two flags are required. */
 async function refuseProd({ plan, isProdAllowed }: LoadOptions): Promise<void> {
-  const environment = await askEnvironment(plan.url);
-  if (environment === 'dev' || environment === 'qa' || isProdAllowed) return;
-  const what = environment === undefined ? 'does not say which environment it is' : `says it is ${environment}`;
-  throw new LoadError('REFUSED', `${plan.url} ${what}. To load it nevertheless, add --against-prod --yes-really.`);
+  const reason = await whyNotForTests(plan.url);
+  if (reason !== undefined && !isProdAllowed)
+    throw new LoadError('REFUSED', `${reason}. To load it nevertheless, add --against-prod --yes-really.`);
 }
 
 interface PerformedTest {
@@ -91,11 +90,9 @@ async function performTest(options: LoadOptions): Promise<PerformedTest> {
     endedBy = by;
     run.stop(STOP_WITHIN_MS);
   };
-  const run = new LoadRun(plan, {
-    onSecond: (second, slice, total) => {
-      progress.show(second, slice, total);
-      if (plan.arrivals.isUntilItBreaks && endedBy === 'plan' && steps.add(second, slice) !== undefined) end('broke');
-    },
+  const run = new LoadRun(plan, (second, slice, total) => {
+    progress.show(second, slice, total);
+    if (plan.arrivals.isUntilItBreaks && endedBy === 'plan' && steps.add(second, slice) !== undefined) end('broke');
   });
   const workers = Object.fromEntries(run.pids.map((pid, at) => [`load worker ${at + 1}`, pid]));
   const watch = new MachineWatch(plan.url, { ...profile.processes, ...workers });

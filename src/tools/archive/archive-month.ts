@@ -1,4 +1,6 @@
-import { to } from 'pg-copy-streams';
+import { pipeline } from 'node:stream/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { from, to } from 'pg-copy-streams';
 import { ArchiveError } from '../../basics/errors.ts';
 import { TAP_TYPES } from '../../payments/model/link.ts';
 import { PinState } from '../../payments/model/pin.ts';
@@ -8,7 +10,16 @@ import { HOLDS } from '../../store/links/link-claims.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { attachPartition, detachPartition, type Period, TRANSACTIONS } from '../../store/postgres/partitions.ts';
 import { IS_IN_DOUBT, KEEPS_AMOUNT } from '../../store/transactions/transaction-columns.ts';
-import { checkCsv, csvOf, type Manifest, type Total, writeCsv, writeManifest } from './archive-file.ts';
+import {
+  checkCsv,
+  csvOf,
+  type Manifest,
+  readCsv,
+  readManifest,
+  type Total,
+  writeCsv,
+  writeManifest,
+} from './archive-file.ts';
 
 /**
  * Acquirers settle disputes within the 180 days that card networks allow, and refunds come in that time: then the sale must
@@ -57,7 +68,7 @@ const IS_YOUNG = (t: string) => `coalesce(${t}.sent_at > clock_timestamp() - int
  * The table is named, because it is detached at the second look. What is left of a sale is the sum of its refunds, so a refund
  * stays as long as a sale of another month.
  */
-const FIND_OPEN = ({ name: table, from, to: end }: Period) => `
+const FIND_OPEN = ({ name: table, from: start, to: end }: Period) => `
 select t.id from ${table} t where not ${HAS_ENDED('t')} or ${IS_YOUNG('t')}
 union all
 select t.id from ${table} t join superseded_attempts s on s.acquirer_id = t.acquirer_id and s.transaction_id = t.id
@@ -66,7 +77,7 @@ union all
 select t.id from ${table} t join transactions r on r.acquirer_id = t.acquirer_id and r.original_id = t.id where not ${HAS_ENDED('r')}
 union all
 select t.id from ${table} t join transactions sale on sale.acquirer_id = t.acquirer_id and sale.id = t.original_id
-where t.type = ${TransactionType.Refund} and (sale.id < '${from}' or sale.id >= '${end}') and ${KEEPS_AMOUNT('t')}
+where t.type = ${TransactionType.Refund} and (sale.id < '${start}' or sale.id >= '${end}') and ${KEEPS_AMOUNT('t')}
 union all
 select t.id from ${table} t join webhook_events w on w.acquirer_id = t.acquirer_id and w.transaction_id = t.id where w.state = 'pending'
 limit 5`;
@@ -75,7 +86,7 @@ const KEEP_LINKS_HELD = (table: string) => `
 update links l set is_held_by_archived = true from ${table} t
 where l.acquirer_id = t.acquirer_id and l.id = t.consumer_id and t.type in (${TAP_TYPES.join()}) and ${HOLDS} and not l.is_held_by_archived`;
 
-export const TOTALS = (table: string) => `
+const TOTALS = (table: string) => `
 select acquirer_id as "acquirerId", currency, type, disposition, count(*)::float8 as rows,
   coalesce(sum(amount_minor), 0)::float8 as "amountMinor", coalesce(sum(approved_minor), 0)::float8 as "approvedMinor",
   sum(refunded_minor)::float8 as "refundedMinor"
@@ -91,7 +102,7 @@ where attrelid = 'transactions'::regclass and attnum > 0 and not attisdropped an
   and attname not in ('sealed_card', 'handover') order by attnum`;
 
 /** Times and numbers of a file must not depend on the server that wrote it. */
-export const PLAIN = `set timezone = 'UTC'; set datestyle = 'ISO'; set intervalstyle = 'iso_8601'; set extra_float_digits = 1`;
+const PLAIN = `set timezone = 'UTC'; set datestyle = 'ISO'; set intervalstyle = 'iso_8601'; set extra_float_digits = 1`;
 
 /** The partition of a month. @throws ArchiveError MONTH_NOT_FOUND for a month that never existed */
 export async function periodOf(database: Database, month: string): Promise<Period> {
@@ -108,7 +119,7 @@ export async function periodOf(database: Database, month: string): Promise<Perio
   return { name: `${TRANSACTIONS.name}_${month.replace('-', '')}01`, ...rows[0]! };
 }
 
-export interface ArchiveParts {
+interface ArchiveParts {
   readonly database: Database;
   /** Its connections run COPY. */
   readonly copies: Database;
@@ -158,7 +169,7 @@ async function detach(database: Database, period: Period, month: string, say: (l
 }
 
 /** Attaches a detached month. @throws ArchiveError DATABASE_BUSY, MONTH_PRESENT */
-export async function attach(database: Database, period: Period, month: string): Promise<void> {
+async function attach(database: Database, period: Period, month: string): Promise<void> {
   // It proves that all rows are of the month, so that none is read while the table is locked.
   const ofMonth = `check (id >= '${period.from}' and id < '${period.to}')`;
   await database.query(`alter table ${period.name} drop constraint if exists of_month`);
@@ -208,3 +219,58 @@ async function write(
     client.release(true);
   }
 }
+
+/**
+ * Reads an archived month into the database again, where lists, details and refunds find it. A month whose archiving was
+ * interrupted is attached as it is. The file stays.
+ *
+ * @throws ArchiveError
+ */
+export async function restoreMonth(parts: Omit<ArchiveParts, 'nowMs'>, month: string): Promise<void> {
+  const { database, folder, say } = parts;
+  const period = await periodOf(database, month);
+  const found = (await listMonths(database)).find((each) => each.month === month);
+  if (found !== undefined && found.state !== 'detached')
+    throw new ArchiveError('MONTH_PRESENT', `The database has ${month} already`);
+  if (found === undefined) {
+    const manifest = await readManifest(folder, month);
+    say('checking the file');
+    await checkCsv(folder, manifest);
+    await load(parts, period, manifest);
+    await database.query(`analyze ${period.name}`); // otherwise lists scan it until autovacuum comes
+  }
+  await attach(database, period, month);
+  say(`${month} is restored`);
+}
+
+/** Fills the table of the month in one transaction, so that an interruption leaves nothing. */
+async function load(
+  { copies, folder, say }: Omit<ArchiveParts, 'nowMs'>,
+  period: Period,
+  manifest: Manifest,
+): Promise<void> {
+  const { month, columns, rows, totals } = manifest;
+  const { name } = period;
+  const client = await copies.connect();
+  try {
+    await client.query(PLAIN);
+    await client.query('begin');
+    // No row changes, so pages have no free space. The indexes are made here, because attaching would make them under a lock.
+    await client.query(
+      `create table ${name} (like ${TRANSACTIONS.name} including defaults including constraints including generated including indexes)`,
+    );
+    say(`reading ${rows} rows`);
+    await pipeline(
+      readCsv(folder, month),
+      client.query(from(`copy ${name} (${columns.join(', ')}) from stdin (format csv, header)`)),
+    );
+    const { rows: read } = await client.query(TOTALS(name));
+    if (!isDeepStrictEqual(read.map(plain), totals.map(plain)))
+      throw new ArchiveError('ARCHIVE_DAMAGED', `The rows of ${month} do not add up to the totals of its manifest`);
+    await client.query('commit');
+  } finally {
+    client.release(true); // an error may have left it in the middle of a copy
+  }
+}
+
+const plain = (row: object) => ({ ...row });

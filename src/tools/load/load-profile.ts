@@ -78,7 +78,8 @@ interface LoadTenant {
   readonly firstId?: number;
 }
 
-const PLACE = {
+/** Where merchants of demos and load tests are. */
+export const PLACE = {
   street: '1 Long Street',
   city: 'Cape Town',
   country: 'ZA',

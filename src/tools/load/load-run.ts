@@ -46,42 +46,24 @@ const ENTRY = fileURLToPath(new URL(`./load-worker.${MODULE_EXTENSION}`, import.
 /** A worker as its parent process sees it. */
 class WorkerProcess {
   readonly #child: ChildProcess;
-  readonly #ready: Promise<void>;
-  readonly #done: Promise<void>;
-  #onReady: () => void = () => {};
-  #onDone: () => void = () => {};
-  #onFault: (error: LoadError) => void = () => {};
+  readonly #ready = Promise.withResolvers<void>();
+  readonly #done = Promise.withResolvers<void>();
 
   /** @param onSlice called for every second */
   constructor(plan: WorkerPlan, onSlice: (second: number, slice: Slice) => void) {
-    const failed = new Promise<never>((_, reject) => {
-      this.#onFault = reject;
-    });
-    failed.catch(() => {}); // `ready` and `done` reject as well
-    this.#ready = Promise.race([
-      new Promise<void>((resolve) => {
-        this.#onReady = resolve;
-      }),
-      failed,
-    ]);
-    this.#done = Promise.race([
-      new Promise<void>((resolve) => {
-        this.#onDone = resolve;
-      }),
-      failed,
-    ]);
-    this.#ready.catch(() => {});
-    this.#done.catch(() => {});
+    const fail = (reason: string) => {
+      for (const { promise, reject } of [this.#ready, this.#done]) {
+        promise.catch(() => {}); // it may not be awaited yet
+        reject(new LoadError('WORKER_BROKEN', reason));
+      }
+    };
     this.#child = fork(ENTRY, { serialization: 'advanced', execArgv: [] });
     this.#child.on('message', (message: FromWorker) => {
       if (message.kind === 'slice') onSlice(message.second, message.slice);
-      else if (message.kind === 'ready') this.#onReady();
-      else if (message.kind === 'done') this.#onDone();
-      else this.#onFault(new LoadError('WORKER_BROKEN', message.reason));
+      else if (message.kind === 'broken') fail(message.reason);
+      else (message.kind === 'ready' ? this.#ready : this.#done).resolve();
     });
-    this.#child.on('exit', (code, signal) => {
-      this.#onFault(new LoadError('WORKER_BROKEN', `a worker of the load test ended early (${signal ?? code})`));
-    });
+    this.#child.on('exit', (code, signal) => fail(`a worker of the load test ended early (${signal ?? code})`));
     this.#send({ kind: 'prepare', plan });
   }
 
@@ -91,12 +73,12 @@ class WorkerProcess {
 
   /** @throws LoadError if it cannot reach the gateway */
   ready(): Promise<void> {
-    return this.#ready;
+    return this.#ready.promise;
   }
 
   /** Resolves when every call of its share has ended. @throws LoadError WORKER_BROKEN */
   done(): Promise<void> {
-    return this.#done;
+    return this.#done.promise;
   }
 
   /** @param atMs the same time for all workers, in wall-clock time */
@@ -124,11 +106,6 @@ export interface LoadPlan extends Omit<WorkerPlan, 'worker'> {
   readonly phones: number;
 }
 
-interface LoadRunHooks {
-  /** Called once for each second, in order, when all workers have reported it. */
-  readonly onSecond: (second: number, slice: Slice, total: Slice) => void;
-}
-
 /** What a test recorded. */
 export interface LoadRecord {
   readonly startedAtMs: number;
@@ -145,7 +122,7 @@ const START_IN_MS = 200;
 /** Runs the workers of a test and combines their reports. */
 export class LoadRun {
   readonly #plan: LoadPlan;
-  readonly #hooks: LoadRunHooks;
+  readonly #onSecond: (second: number, slice: Slice, total: Slice) => void;
   readonly #workers: readonly WorkerProcess[];
   readonly #total = new Tally();
   readonly #seconds: Slice[] = [];
@@ -154,9 +131,10 @@ export class LoadRun {
   #startedAtMs = 0;
   #sendingSeconds: number;
 
-  constructor(plan: LoadPlan, hooks: LoadRunHooks) {
+  /** @param onSecond called once for each second, in order, when all workers have reported it */
+  constructor(plan: LoadPlan, onSecond: (second: number, slice: Slice, total: Slice) => void) {
     this.#plan = plan;
-    this.#hooks = hooks;
+    this.#onSecond = onSecond;
     this.#sendingSeconds = plan.seconds;
     const share = (total: number) => Math.max(1, Math.ceil(total / plan.workers));
     const { kept, most, isNewEach } = plan.connections;
@@ -222,7 +200,7 @@ export class LoadRun {
     this.#total.add({ ...slice, inFlight: 0, waiting: 0, connections: 0 });
     while (this.#seconds.length < second) this.#seconds.push(emptySlice());
     this.#seconds[second] = merged(this.#seconds[second], slice);
-    this.#hooks.onSecond(second, slice, this.#total.sum());
+    this.#onSecond(second, slice, this.#total.sum());
   }
 }
 

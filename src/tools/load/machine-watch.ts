@@ -182,12 +182,12 @@ interface GatewaySample {
 }
 
 /**
- * The environment that the installation reports (`/openapi.json`, servers): dev, qa or prod; undefined if it reports
- * none.
+ * Why an installation is not for taps with test cards, by the environment that it reports (`/openapi.json`, servers);
+ * undefined for dev and qa.
  *
  * @throws LoadError UNREACHABLE
  */
-export async function askEnvironment(url: string): Promise<string | undefined> {
+export async function whyNotForTests(url: string): Promise<string | undefined> {
   const client = createClient({ baseUrl: url, timeoutMs: DESCRIBED_WITHIN_MS, repeats: 0 });
   const description = await client.getApiDescription().catch((cause) => {
     if (!(cause instanceof NoResponseError)) return undefined;
@@ -195,7 +195,9 @@ export async function askEnvironment(url: string): Promise<string | undefined> {
       cause,
     });
   });
-  return DESCRIPTION.safeParse(description).data?.servers[0].variables.env.default;
+  const environment = DESCRIPTION.safeParse(description).data?.servers[0].variables.env.default;
+  if (environment === 'dev' || environment === 'qa') return undefined;
+  return `${url} ${environment === undefined ? 'does not say which environment it is' : `says it is ${environment}`}`;
 }
 
 const DESCRIPTION = z.object({

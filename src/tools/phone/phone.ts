@@ -5,13 +5,12 @@ import type { CardDataPublicKey } from '#schemas/card-data';
 import { type Client, createClient, ProblemError } from '#schemas/client';
 import type { OnlineAuthorization } from '#schemas/mobile-transaction';
 import { createCardDataSealer, type SampleCardName, sampleTap } from '../../card/sample-tap.ts';
-import { toHex } from '../../codecs/bytes/hex.ts';
 import type { TapBinding } from '../../kits/reader-kit/reader-format.ts';
 import { currencyOf, parseAmount } from '../../payments/model/money.ts';
 import type { TapRequest } from '../../payments/ports/switch-ports.ts';
 import type { Profile } from './profile.ts';
 import type { VirtualCard } from './virtual-card.ts';
-import { PinPad, valuesOfPin } from './virtual-reader.ts';
+import { PinPad } from './virtual-reader.ts';
 
 /** A simulated attestation service: its issuer, and its private key as PEM (P-256). */
 export interface SimulatedAttester {
@@ -79,8 +78,6 @@ export interface PhoneResponse {
   readonly ms: number;
 }
 
-const TRACK_2 = 0x57;
-
 /** A phone with its reader and the merchant's backend: signs tokens, seals card data, submits taps. */
 export class Phone {
   readonly #profile: Profile;
@@ -133,9 +130,7 @@ export class Phone {
 
   /** Adds a PIN, enciphered by the reader, to a tap. */
   enterPin({ merchantReference, values }: TapReading, pin: string): TapReading {
-    const [pan = ''] = toHex(values.get(TRACK_2) ?? new Uint8Array()).split('D', 1);
-    const added = valuesOfPin(this.#pinPad.enter(pin, pan));
-    return { merchantReference, values: new Map([...values, ...added]) };
+    return { merchantReference, values: this.#pinPad.addTo(values, pin) };
   }
 
   async sealReading({ merchantReference, values }: TapReading): Promise<TapRequest> {

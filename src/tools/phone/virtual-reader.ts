@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { READER_TAGS } from '#schemas/card-data';
 import { SAMPLE_CARDS, type SampleCardName, sampleTap } from '../../card/sample-tap.ts';
+import { toHex } from '../../codecs/bytes/hex.ts';
 import { takeKey } from '../../codecs/crypto/block-key.ts';
 import { DEMO_READER_KEY, demoKey } from '../../codecs/crypto/demo-key.ts';
 import {
@@ -68,6 +69,12 @@ export class PinPad {
     return { block: encipherPin(0, parsePin(pin), pan, key), ksn };
   }
 
+  /** The values of a tap with those that a PIN adds. */
+  addTo(values: ReadValues, pin: string): ReadValues {
+    const [pan = ''] = toHex(values.get(TRACK_2) ?? new Uint8Array()).split('D', 1);
+    return new Map([...values, ...valuesOfPin(this.enter(pin, pan))]);
+  }
+
   /** When the counters of a device are used up, a new device replaces it, so that no key is used twice. */
   #nextKsn(): Uint8Array {
     if (this.#counter === LAST_COUNTER) {
@@ -82,12 +89,13 @@ export class PinPad {
   }
 }
 
+const TRACK_2 = 0x57;
 const CVM_RESULTS = 0x9f34;
 /** 9F34: enciphered PIN verified online, result unknown until the issuer responds (EMV Book 3 Annex C3). */
 const ONLINE_PIN = Uint8Array.of(0x42, 0x03, 0x00);
 
 /** The values that a PIN adds to its tap. */
-export function valuesOfPin({ block, ksn }: EnteredPin): ReadonlyMap<number, Uint8Array> {
+function valuesOfPin({ block, ksn }: EnteredPin): ReadonlyMap<number, Uint8Array> {
   return new Map([
     [CVM_RESULTS, ONLINE_PIN],
     [READER_TAGS.pinBlock, block],

@@ -3,8 +3,6 @@ import type { Credentials } from '#schemas/client';
 import type { OnlineAuthorization } from '#schemas/mobile-transaction';
 import { LoadError } from '../../../basics/errors.ts';
 import { SAMPLE_CARDS, type SampleCardName, sampleTap } from '../../../card/sample-tap.ts';
-import { toHex } from '../../../codecs/bytes/hex.ts';
-import { valuesOfPin } from '../../phone/virtual-reader.ts';
 import type { HttpResponse } from '../connection-pool.ts';
 import {
   type CallOutcome,
@@ -50,7 +48,6 @@ export interface LoadTap {
 
 /** The simulated switches' terminals are in South Africa. */
 const RAND = '710';
-const TRACK_2 = 0x57;
 
 export const CARD_NAMES = Object.keys(SAMPLE_CARDS) as SampleCardName[];
 
@@ -59,7 +56,7 @@ export function tapCall(clients: Clients, tap: LoadTap): ClientCall {
   const { fleet, requests } = clients;
   const { scenario, phone, card, amountMinor, merchantReference = randomUUID() } = tap;
   const read = sampleTap({ card, amountMinor, currencyNumeric: RAND, at: new Date() });
-  const values = tap.enteredPin === undefined ? read : withPin(phone, read, tap.enteredPin);
+  const values = tap.enteredPin === undefined ? read : phone.pinPad.addTo(read, tap.enteredPin);
   return operationCall(requests, 'submitTap', {
     scenario,
     credentials: phone.credentials,
@@ -68,34 +65,26 @@ export function tapCall(clients: Clients, tap: LoadTap): ClientCall {
       const { pinToken, serviceReference } = authorization;
       fleet.remember(phone, serviceReference);
       if (tap.pin === undefined || pinToken === undefined) return outcomeOf(clients, authorization, tap);
-      return pinCall(clients, tap, { pin: tap.pin, values, merchantReference, pinToken, serviceReference });
+      const sealed = seal(phone, phone.pinPad.addTo(values, tap.pin), merchantReference);
+      return pinCall(clients, tap, serviceReference, { ...sealed, pinToken });
     },
   });
 }
 
-interface AskedForPin {
-  readonly pin: string;
-  readonly values: ReadonlyMap<number, Uint8Array>;
-  readonly merchantReference: string;
-  readonly pinToken: string;
-  readonly serviceReference: string;
-}
-
-function pinCall(clients: Clients, tap: LoadTap, asked: AskedForPin): ClientCall {
+/** @param body with the sealed PIN */
+function pinCall(
+  clients: Clients,
+  tap: LoadTap,
+  transactionId: string,
+  body: ReturnType<typeof seal> & { readonly pinToken: string },
+): ClientCall {
   const { scenario, phone } = tap;
-  const { pin, values, merchantReference, pinToken, serviceReference: transactionId } = asked;
-  const body = { ...seal(phone, withPin(phone, values, pin), merchantReference), pinToken };
   return operationCall(clients.requests, 'submitPin', {
     scenario,
     credentials: phone.credentials,
     parts: { params: { transactionId }, headers: headersOf(phone), body },
     read: ({ onlineAuthorizationResponse: authorization }) => outcomeOf(clients, authorization, tap),
   });
-}
-
-function withPin({ pinPad }: LoadPhone, values: ReadonlyMap<number, Uint8Array>, pin: string) {
-  const [pan = ''] = toHex(values.get(TRACK_2) ?? new Uint8Array()).split('D', 1);
-  return new Map([...values, ...valuesOfPin(pinPad.enter(pin, pan))]);
 }
 
 function headersOf({ deviceInstallationId }: LoadPhone) {
@@ -142,32 +131,22 @@ export function linkCall(clients: Clients, tap: LoadTap): ClientCall {
     parts: { body },
     read: ({ reference }) => {
       const tapped = tapCall(clients, { ...tap, merchantReference: paymentReference });
-      return followed(tapped, (outcome) => lookCall(clients, { scenario, backend, reference, outcome }));
+      const asked = { scenario, credentials: backend, parts: { params: { reference } } };
+      // The reported outcome is that of the tap.
+      return followed(tapped, (outcome) =>
+        outcome.isExpected ? operationCall(requests, 'getLinkStatus', { ...asked, read: () => outcome }) : outcome,
+      );
     },
   });
 }
 
-/** A call that is followed by the next one if its outcome is as expected. */
-function followed(call: ClientCall, next: (outcome: CallOutcome) => ClientCall): ClientCall {
+/** A call whose outcome can be followed by another one. */
+function followed(call: ClientCall, next: (outcome: CallOutcome) => CallOutcome | ClientCall): ClientCall {
   const read = (response: HttpResponse) => {
     const step = call.read(response);
-    if ('request' in step) return followed(step, next);
-    return step.isExpected ? next(step) : step;
+    return 'request' in step ? followed(step, next) : next(step);
   };
   return { ...call, read };
-}
-
-interface Tapped {
-  readonly scenario: string;
-  readonly backend: Credentials;
-  readonly reference: string;
-  readonly outcome: CallOutcome;
-}
-
-/** Looks the link up. The reported outcome is that of the tap. */
-function lookCall({ requests }: Clients, { scenario, backend, reference, outcome }: Tapped): ClientCall {
-  const parts = { params: { reference } };
-  return operationCall(requests, 'getLinkStatus', { scenario, credentials: backend, parts, read: () => outcome });
 }
 
 /** The page size of a merchant's app. */
@@ -211,15 +190,7 @@ export function afterwardsCall(clients: Clients, tap: LoadTap, what: 'void' | 'r
     if (sale === undefined) return outcome;
     return what === 'void' ? voidCall(clients, backend, tap, sale) : refundCall(clients, backend, tap, sale, REFUNDS);
   };
-  return followedBy(tapCall({ ...clients, keepResponse }, tap), then);
-}
-
-function followedBy(call: ClientCall, next: (outcome: CallOutcome) => CallOutcome | ClientCall): ClientCall {
-  const read = (response: HttpResponse) => {
-    const step = call.read(response);
-    return 'request' in step ? followedBy(step, next) : next(step);
-  };
-  return { ...call, read };
+  return followed(tapCall({ ...clients, keepResponse }, tap), then);
 }
 
 function voidCall({ requests }: Clients, credentials: Credentials, { scenario }: LoadTap, id: string): ClientCall {
