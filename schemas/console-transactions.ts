@@ -3,7 +3,8 @@
  * be a card number.
  */
 import { z } from 'zod';
-import { moment } from './moment.ts';
+import { numberedId } from './admin.ts';
+import { instant } from './moment.ts';
 import { plainText } from './plain-text.ts';
 
 /** Length of a reference, the longest search term. */
@@ -15,12 +16,8 @@ const MAX_PAGE_ROWS = 200;
 /** A person who leaves the page open scrolls through a few pages. */
 const MAX_WATCHED_ROWS = 500;
 
-const time = moment.transform((text) => new Date(text));
-/** Ids are Postgres integers. */
-const MAX_ID = 2_147_483_647;
-const number = z.int().positive().max(MAX_ID);
 /** Major units of any currency, as people write them. */
-const amount = z.string().regex(/^\d{1,12}(\.\d{1,4})?$/, 'must be an amount such as 10.00');
+export const writtenAmount = z.string().regex(/^\d{1,12}(\.\d{1,4})?$/, 'must be an amount such as 10.00');
 
 export const OUTCOME_FILTERS = [
   'approved',
@@ -43,16 +40,16 @@ export const transactionListFilter = z.strictObject({
     .optional(),
   type: z.enum(TYPE_FILTERS).optional(),
   outcome: z.enum(OUTCOME_FILTERS).optional(),
-  acquirer: number.optional(),
+  acquirer: numberedId.optional(),
   merchant: plainText(MAX_TERM_CHARS).optional(),
   /** The identifier that the phone sends, or the TID at the switch. */
   terminal: plainText(MAX_NAME_CHARS).optional(),
   scheme: plainText(MAX_NAME_CHARS).optional(),
-  processor: z.strictObject({ acquirer: number, id: number }).optional(),
-  min: amount.optional(),
-  max: amount.optional(),
-  from: time.optional(),
-  to: time.optional(),
+  processor: z.strictObject({ acquirer: numberedId, id: numberedId }).optional(),
+  min: writtenAmount.optional(),
+  max: writtenAmount.optional(),
+  from: instant.optional(),
+  to: instant.optional(),
   /** What a person must resolve, or what the gateway still reverses. */
   attention: z.enum(['review', 'reversal']).optional(),
 });
@@ -76,7 +73,7 @@ export const transactionChangesRequest = z.strictObject({
   filter: transactionListFilter,
   /** The newest row that the page shows; without one, all rows are new. */
   newest: position.optional(),
-  shown: z.array(z.strictObject({ acquirerId: number, id: z.uuid() })).max(MAX_WATCHED_ROWS),
+  shown: z.array(z.strictObject({ acquirerId: numberedId, id: z.uuid() })).max(MAX_WATCHED_ROWS),
 });
 
 export const consoleTransactionId = z.strictObject({ id: z.uuid() });

@@ -1,13 +1,13 @@
 /** The lists of the console's work view: webhooks, links, jobs, settings, users and the audit trail of settings. */
 import { z } from 'zod';
+import { numberedId } from './admin.ts';
 import { jobPayloads, type QueueName } from './jobs.ts';
-import { moment } from './moment.ts';
+import { instant } from './moment.ts';
 import { plainText } from './plain-text.ts';
 
 /** Rows of one page. */
 export const WORK_PAGE_ROWS = 50;
 
-const MAX_ID = 2_147_483_647;
 const MAX_MERCHANT_CHARS = 255;
 const MAX_REFERENCE_CHARS = 255;
 const MAX_KIND_CHARS = 32;
@@ -15,9 +15,8 @@ const MAX_KIND_CHARS = 32;
 const MAX_KEY_CHARS = 64;
 const MAX_KEYS = 3;
 
-const acquirer = z.int().positive().max(MAX_ID).optional();
-const time = moment.transform((text) => new Date(text));
-const period = { from: time.optional(), to: time.optional() };
+const acquirer = numberedId.optional();
+const period = { from: instant.optional(), to: instant.optional() };
 
 /** Continues after the last row of the page before. */
 const after = z.array(z.string().max(MAX_KEY_CHARS)).min(1).max(MAX_KEYS).optional();

@@ -1,6 +1,8 @@
+/** The tap of a phone (4.4) and its PIN step (4.5). */
 import { z } from 'zod';
 import { attestationHeader } from './attestation.ts';
 import { deviceInstallationId, generalCardData, merchantReference, paymentCardData } from './card-data.ts';
+import { MAX_TOKEN_CHARS } from './tokens.ts';
 import { DISPOSITIONS, tagValue } from './transaction.ts';
 
 /** The body of 4.4, `MobileTransaction`. Unknown fields are ignored. */
@@ -14,7 +16,7 @@ export const mobileHeaders = z.object({
 });
 
 /** 2.12. `errorCode` is omitted if approved; optional fields are omitted if unknown. */
-const onlineAuthorization = z
+export const onlineAuthorization = z
   .object({
     serviceReference: z.uuid().describe('Backend transaction id; used for PIN submission, refunds, voids and receipts'),
     type: z.enum(DISPOSITIONS).describe('Disposition of the transaction; Declined while a PIN is required'),
@@ -91,3 +93,42 @@ export type OnlineAuthorization = z.infer<typeof onlineAuthorization>;
 export const tapResponse = z
   .object({ onlineAuthorizationResponse: onlineAuthorization.describe('Outcome of the tap') })
   .meta({ id: 'TapResponse' });
+
+/** The path of a PIN. */
+export const pinParams = z.object({
+  transactionId: z.uuid().describe('Backend transaction id, from `serviceReference` of the tap response'),
+});
+
+/** 8 bytes, or 16 in ISO format 4 (ISO 9564-1:2017 9.3 and 9.4). */
+const pinBlock = z.string().regex(/^(?:[0-9A-Fa-f]{16}|[0-9A-Fa-f]{32})$/, 'must be 8 or 16 bytes in hexadecimal');
+/** 10 bytes with TDES (ANSI X9.24-1), 12 with AES (X9.24-3). */
+const ksn = z.string().regex(/^(?:[0-9A-Fa-f]{20}|[0-9A-Fa-f]{24})$/, 'must be 10 or 12 bytes in hexadecimal');
+
+/** The body of 4.5: that of 4.4 with the token, and the PIN block unless the sealed blob contains it. */
+export const mobilePin = mobileTransaction
+  .extend({
+    pinToken: z.string().min(1).max(MAX_TOKEN_CHARS).describe('Token from the response that required the PIN'),
+    pinBlock: pinBlock
+      .optional()
+      .describe('Encrypted PIN block, 8 or 16 bytes in hexadecimal; required if paymentCardData contains none'),
+    ksn: ksn
+      .optional()
+      .describe('Key serial number of the PIN block, 10 or 12 bytes in hexadecimal; required with pinBlock'),
+  })
+  .refine(({ pinBlock, ksn }) => pinBlock === undefined || ksn !== undefined, {
+    path: ['ksn'],
+    message: 'is required with pinBlock',
+  })
+  .meta({ id: 'MobilePin' });
+
+/** Claims in addition to those of all tokens of the gateway. */
+export const pinTokenClaims = z.object({
+  /** The transaction. */
+  txn: z.uuid(),
+  /** The attempt that asked for the PIN; the next attempt uses up the token. */
+  attempt: z.int().positive(),
+  /** The device installation that may submit it. */
+  device: z.string(),
+});
+
+export type PinTokenClaims = z.infer<typeof pinTokenClaims>;

@@ -14,6 +14,8 @@ export const moment = z.iso
     'must be a valid date and time',
   );
 
+export const instant = moment.transform((text) => new Date(text));
+
 /** A date without a time zone. */
 export const day = z.iso
   .date({ abort: true })

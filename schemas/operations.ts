@@ -6,7 +6,17 @@ import { z } from 'zod';
 import { ADMIN_OPERATIONS } from './admin-operations.ts';
 import { cardDataKeySet } from './card-data.ts';
 import { linkAcknowledged, linkAcknowledgement, qrCodeDetails, qrCodePath } from './consumer.ts';
-import { device, deviceChange, devicePage, devicePath, newDevice, registeredDevice, removedDevice } from './device.ts';
+import {
+  device,
+  deviceChange,
+  devicePage,
+  devicePath,
+  newDevice,
+  newPush,
+  pushResponse,
+  registeredDevice,
+  removedDevice,
+} from './device.ts';
 import { enums } from './enums.ts';
 import { health, liveness, readiness } from './health.ts';
 import { tokenKeySet } from './key-set.ts';
@@ -27,10 +37,8 @@ import {
   tt3LinkStatus,
 } from './link.ts';
 import { login, loginResponse } from './login.ts';
-import { mobileHeaders, mobileTransaction, tapResponse } from './mobile-transaction.ts';
+import { mobileHeaders, mobilePin, mobileTransaction, pinParams, tapResponse } from './mobile-transaction.ts';
 import { create, get, type Operation, post, put, remove } from './operation.ts';
-import { mobilePin, pinParams } from './pin.ts';
-import { newPush, pushResponse } from './push.ts';
 import { acknowledgement, refundRequest, refundResponse, voidResponse } from './refund.ts';
 import { terminalConfig } from './terminal-profile.ts';
 import {

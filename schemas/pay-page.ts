@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { LINK_STATES, linkStatus, shownMandate } from './link.ts';
+import { get, type Operation, post } from './operation.ts';
 
 /** The page is served at any path of this form, and itself reports a link that it cannot show. */
 export const payPagePath = z.object({ reference: z.string().describe('Reference of the link, from its URL') });
@@ -71,3 +72,15 @@ export const virtualReading = z.object({
     .record(hex, hex)
     .describe('Values that the virtual reader read or added, by tag; tags and values in hexadecimal'),
 });
+
+/** Rows like those of `operations.ts`. */
+export const PAY_PAGE_OPERATIONS = {
+  getPayPageState: get('/pay/{reference}/state', 'token', { params: payPageLink, response: payPageState }),
+  getPayPageQrCode: get('/pay/{reference}/qr-code', 'token', { params: payPageLink, response: payPageQrCode }),
+} as const satisfies Record<string, Operation>;
+
+/** Requests of its virtual phone in `dev`. */
+export const VIRTUAL_READER_OPERATIONS = {
+  readTestCard: post('/dev/virtual-reader/tap', 'token', { body: virtualTap, response: virtualReading }),
+  enterTestPin: post('/dev/virtual-reader/pin', 'token', { body: virtualPin, response: virtualReading }),
+} as const satisfies Record<string, Operation>;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { merchantReference } from './card-data.ts';
 import { decimalAmount } from './link.ts';
+import { onlineAuthorization } from './mobile-transaction.ts';
 import { DISPOSITIONS } from './transaction.ts';
 
 /**
@@ -44,20 +45,14 @@ export const refundResponse = z
       .describe(
         'Card scheme: Visa, Mastercard, Maestro, Amex, JCB, UnionPay, Discover, or the name of a domestic scheme; empty if unknown',
       ),
-    cardType: z.string().describe('Card type, such as `credit` or `debit`; empty if the switch does not report it'),
+    cardType: onlineAuthorization.shape.cardType,
     maskedPAN: z.string().describe('Masked card number: first six digits, stars, last four digits'),
     isoResponseCode: z
       .string()
       .describe('Response code of the switch (ISO 8583 DE39), two characters; empty without a usable response'),
-    paymentProviderReference: z
-      .string()
-      .optional()
-      .describe('Reference of the payment processor; absent if the processor gave none'),
-    errorCode: z.int().optional().describe('Error code, see `errorCodes` of `GET /enums`; absent if approved'),
-    errorMessage: z
-      .string()
-      .optional()
-      .describe('Text of the response code, or the reason why there is no response; absent if approved'),
+    paymentProviderReference: onlineAuthorization.shape.paymentProviderReference,
+    errorCode: onlineAuthorization.shape.errorCode,
+    errorMessage: onlineAuthorization.shape.errorMessage,
   })
   .meta({ id: 'RefundResponse' });
 

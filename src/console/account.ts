@@ -1,4 +1,4 @@
-import type { AccountAct } from '#schemas/console-account';
+import type { AccountAct } from '#schemas/console';
 import { type CheckLogin, type LoginLimits, type LoginTries, userSubject } from '../auth/portal/log-in.ts';
 import { actorOf, type PortalSession } from '../auth/portal/portal-session.ts';
 import {

@@ -1,4 +1,4 @@
-import { HISTORY_RANGES, type HistoryQuery } from '#schemas/console-history';
+import { HISTORY_RANGES, type HistoryQuery } from '#schemas/console';
 import { RESPONSE_CODES } from '#schemas/response-codes';
 import type { PortalSession } from '../auth/portal/portal-session.ts';
 import type { Timings } from '../observe/figures.ts';

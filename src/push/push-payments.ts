@@ -1,5 +1,5 @@
+import type { PushResponse } from '#schemas/device';
 import type { JobPayloads } from '#schemas/jobs';
-import type { PushResponse } from '#schemas/push';
 import { Forbidden, invalidValue, RequestRejected } from '../basics/errors.ts';
 import { createLink, type LinkRequest, type LinkServices, payUrl } from '../payments/links/create-link.ts';
 import type { StorableJob } from '../payments/model/decision.ts';

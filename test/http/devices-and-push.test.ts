@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Device } from '../../schemas/device.ts';
+import type { Device, PushResponse } from '../../schemas/device.ts';
 import type { Problem } from '../../schemas/problem.ts';
-import type { PushResponse } from '../../schemas/push.ts';
 import { FakeFcm } from '../push/fake-fcm.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { consoleClient } from '../support/console-client.ts';

@@ -1,4 +1,4 @@
-import { type LoadResult, loadResult } from '../../schemas/load-result.ts';
+import { type LoadResult, loadResult } from '../../schemas/load.ts';
 
 /** A result of a load test, good except for the given differences. */
 export function resultWith(differences: Partial<LoadResult> = {}): LoadResult {

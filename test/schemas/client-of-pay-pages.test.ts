@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import * as typed from '../../schemas/client.ts';
 import type { Operation } from '../../schemas/operation.ts';
 import { OPERATIONS } from '../../schemas/operations.ts';
-import { PAY_PAGE_OPERATIONS, VIRTUAL_READER_OPERATIONS } from '../../schemas/pay-page-operations.ts';
+import { PAY_PAGE_OPERATIONS, VIRTUAL_READER_OPERATIONS } from '../../schemas/pay-page.ts';
 import { payPageFiles, schemaModules } from '../../src/http/pay-page/page-files.ts';
 
 const ID = '3f1c9a52-7f0e-4a57-9f57-0d9a2b1c8e11';

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
-import { type PinTokenClaims, pinTokenClaims } from '#schemas/pin';
+import { type PinTokenClaims, pinTokenClaims } from '#schemas/mobile-transaction';
 import { MAX_TOKEN_CHARS } from '#schemas/tokens';
 import { AuthError } from '../../basics/errors.ts';
 import type { Transaction } from '../../payments/model/transaction.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type LoadResult, loadResult } from '#schemas/load-result';
+import { type LoadResult, loadResult } from '#schemas/load';
 import { describeSystemError } from '../../basics/errors/system-error.ts';
 import { LoadError, StartError } from '../../basics/errors.ts';
 import { type ComparedFigure, compareResults, planDifferences } from '../../tools/load/load-result.ts';

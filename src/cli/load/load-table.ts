@@ -1,4 +1,4 @@
-import type { LoadResult } from '#schemas/load-result';
+import type { LoadResult } from '#schemas/load';
 import type { LoadPlan } from '../../tools/load/load-run.ts';
 import { latenciesOf, type Slice, Tally } from '../../tools/load/tally.ts';
 import { bad, cutTo, good, type Output, tableOf } from '../output.ts';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LoadResult } from '#schemas/load-result';
+import type { LoadResult } from '#schemas/load';
 import { describeSystemError } from '../../basics/errors/system-error.ts';
 import { LoadError, sentenceOf, TapwireError } from '../../basics/errors.ts';
 import { resultOf } from '../../tools/load/load-result.ts';

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { accountAct } from '#schemas/console-account';
+import { accountAct } from '#schemas/console';
 import { login, MAX_LOGIN_BYTES } from '#schemas/login';
 import { SIGN_IN_SECONDS } from '../../auth/oidc/pending-sign-in.ts';
 import { CALLBACK_PATH } from '../../auth/oidc/sign-in.ts';

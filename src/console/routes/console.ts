@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { auditVerdictQuery } from '#schemas/console';
-import { historyQuery } from '#schemas/console-history';
+import { auditVerdictQuery, historyQuery } from '#schemas/console';
 import { workRequest } from '#schemas/console-work';
 import { AuthError } from '../../basics/errors.ts';
 import type { Server } from '../../http/server.ts';

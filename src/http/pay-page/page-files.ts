@@ -3,7 +3,7 @@ import { GENERAL_TAGS, READER_TAGS } from '#schemas/card-data';
 import type { OperationName } from '#schemas/client';
 import type { Operation } from '#schemas/operation';
 import { OPERATIONS } from '#schemas/operations';
-import { PAY_PAGE_OPERATIONS, VIRTUAL_READER_OPERATIONS } from '#schemas/pay-page-operations';
+import { PAY_PAGE_OPERATIONS, VIRTUAL_READER_OPERATIONS } from '#schemas/pay-page';
 import { type ServedFile, servedFile, withoutTypes } from '../static-files.ts';
 import af from './texts/af.json' with { type: 'json' };
 import de from './texts/de.json' with { type: 'json' };

@@ -1,5 +1,5 @@
 import { availableParallelism, cpus } from 'node:os';
-import type { LoadResult, LoadScenarioResult } from '#schemas/load-result';
+import type { LoadResult, LoadScenarioResult } from '#schemas/load';
 import type { LoadPlan, LoadRecord } from './load-run.ts';
 import type { MachineSample } from './machine-watch.ts';
 import { Histogram, latenciesOf, outcomesOf, type ScenarioSlice } from './tally.ts';

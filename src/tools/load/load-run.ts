@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { LoadMix } from '#schemas/load-mix';
+import type { LoadMix } from '#schemas/load';
 import { LoadError } from '../../basics/errors.ts';
 import { MODULE_EXTENSION } from '../../basics/module-extension.ts';
 import type { ArrivalPlan } from './arrival-plan.ts';

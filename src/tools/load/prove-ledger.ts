@@ -1,4 +1,4 @@
-import type { LoadResult } from '#schemas/load-result';
+import type { LoadResult } from '#schemas/load';
 import type { Processor } from '../../kits/processor-kit/processor.ts';
 import { openDatabase } from '../../store/postgres/open-database.ts';
 import { type Finding, type LedgerLine, readLedgers } from '../ledger/books.ts';

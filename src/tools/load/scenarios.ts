@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { type LoadMix, loadMix } from '#schemas/load-mix';
+import { type LoadMix, loadMix } from '#schemas/load';
 import { describeSystemError } from '../../basics/errors/system-error.ts';
 import { LoadError } from '../../basics/errors.ts';
 import type { Random } from '../simulator/faults.ts';

@@ -1,4 +1,4 @@
-import type { LoadResult } from '#schemas/load-result';
+import type { LoadResult } from '#schemas/load';
 import { LoadError } from '../../basics/errors.ts';
 import type { ArrivalPlan, RateSegment } from './arrival-plan.ts';
 import { percentilesOf, type StepResult } from './load-result.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type LoadResult, loadResult } from '../../../schemas/load-result.ts';
+import { type LoadResult, loadResult } from '../../../schemas/load.ts';
 import { run } from '../../../src/cli/load/load.ts';
 import { loadProcessors } from '../../../src/kits/processor-kit/load-processors.ts';
 import { type LoadProfile, saveLoadMerchants, writeLoadProfile } from '../../../src/tools/load/load-profile.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { HISTORY_RANGES } from '../../../schemas/console-history.ts';
+import { HISTORY_RANGES } from '../../../schemas/console.ts';
 import { createHistoryReader } from '../../../src/console/history.ts';
 import { addFigures, type CountedSwitch } from '../../../src/console/store/stored-figures.ts';
 import { TransactionLists } from '../../../src/console/store/transaction-list.ts';

@@ -1,4 +1,4 @@
-import type { LoadResult } from '#schemas/load-result';
+import type { LoadResult } from '#schemas/load';
 import { escapeHtml } from '../../../codecs/bytes/escape-html.ts';
 import type { LoadRecord } from '../load-run.ts';
 import type { MachineSample } from '../machine-watch.ts';
