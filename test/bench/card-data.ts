@@ -21,14 +21,14 @@ import { freshSampleKeys } from '../../src/kits/reader-kit/sample-keys.ts';
 import type { TappedReader, TapRequest } from '../../src/payments/ports/switch-ports.ts';
 import { HsmCalls } from '../../src/switching/hsm/hsm-calls.ts';
 import { freshSoftToken, HAS_SOFT_TOKEN } from '../hsm/pkcs11/soft-token.ts';
-import { measure, ratio, report } from './measure.ts';
+import { type BenchReport, measure, ratio, report } from './measure.ts';
 import { measureAsync } from './measure-async.ts';
 
 /** More taps than the opener keeps secrets, so that cycling through them never finds a known one. */
 const TAPS = 4_200;
 const { baseKeys } = freshSampleKeys().ofReaders;
 
-export async function bench({ json }: { readonly json?: string } = {}): Promise<void> {
+export async function bench(): Promise<BenchReport> {
   const ring = await freshKeyRing();
   const formats = await loadReaders();
   const { opener, open } = openingOf(ring, formats);
@@ -51,7 +51,7 @@ export async function bench({ json }: { readonly json?: string } = {}): Promise<
   });
   const results = [...opened, ...others];
   const ratios = { knownSessionVsNew: ratio(results, 'open jwe, X25519, session known', 'open jwe, X25519') };
-  report('Card data of one tap', { results, ratios }, json);
+  return report('Card data of one tap', { results, ratios });
 }
 
 type Open = (sealer: CardDataSealer, reader?: TappedReader['reader']) => () => Promise<unknown>;

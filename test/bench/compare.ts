@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { on, once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GATEWAYS } from './e2e.ts';
 import { percentile } from './http-load.ts';
@@ -24,14 +24,13 @@ interface Side {
 }
 
 export async function bench({
-  json,
   against,
   rounds = ROUNDS,
   seconds = SECONDS,
   gateways = GATEWAYS,
   webhooks,
   rate,
-}: BenchOptions): Promise<void> {
+}: BenchOptions): Promise<unknown> {
   if (against === undefined) throw new Error('--against FOLDER names the other checkout');
   if (!existsSync(join(against, 'test/bench/turns.ts'))) throw new Error(`${against} is older than this comparison`);
   const options = ['--rounds', rounds, '--seconds', seconds, '--gateways', gateways].map(String);
@@ -43,28 +42,24 @@ export async function bench({
     startSide('this', '.', [...options, ...without]),
     startSide('other', against, canHaveWebhooks ? [...options, ...without] : options),
   ];
-  await playAll(sides, { rounds, gateways, json });
+  return playAll(sides, { rounds, gateways });
 }
 
-/** Lets both sides play their rounds in turns, and prints the figures of both. */
+/**
+ * Lets both sides play their rounds in turns, and prints the figures of both.
+ *
+ * @returns the figures of each round
+ */
 export async function playAll(
   sides: readonly Side[],
-  { rounds, gateways, json }: { readonly rounds: number; readonly gateways: number; readonly json: string | undefined },
-): Promise<void> {
+  { rounds, gateways }: { readonly rounds: number; readonly gateways: number },
+): Promise<unknown> {
   try {
     for (const side of sides) await nextOf(side); // up, and ready to warm up
     for (let turn = 0; turn <= rounds; turn++) for (const side of sides) await playTurn(side, turn < rounds);
     console.log(tableOf(sides, gateways));
-    if (json)
-      writeFileSync(
-        json,
-        `${JSON.stringify(
-          sides.map(({ name, rounds }) => ({ name, rounds })),
-          null,
-          2,
-        )}\n`,
-      );
     for (const { child } of sides) await ended(child); // each stops its gateways, switches and database
+    return sides.map(({ name, rounds }) => ({ name, rounds }));
   } finally {
     for (const { child } of sides) child.kill('SIGTERM');
   }

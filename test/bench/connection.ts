@@ -7,7 +7,6 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
 import type { IsoMessage, Processor } from '#processor-kit';
 import typeOne from '../../processors/type-1/index.ts';
 import { switchProtocol } from '../../src/kits/processor-kit/switch-protocol.ts';
@@ -34,7 +33,7 @@ const STANS = 1_000_000;
 const TIMED_EVERY = 16;
 const RESPONSE_WITHIN_MS = 10_000;
 
-export async function bench({ json, rounds = 5, seconds = 0.4 }: BenchOptions): Promise<void> {
+export async function bench({ rounds = 5, seconds = 0.4 }: BenchOptions): Promise<unknown> {
   const server = fork(new URL('connection-echo-server.ts', import.meta.url));
   const pool = await openBenchPool(server);
   const measured = new Map<string, ConnectionFigure[]>();
@@ -50,7 +49,9 @@ export async function bench({ json, rounds = 5, seconds = 0.4 }: BenchOptions): 
   }
   pool.destroy();
   server.disconnect();
-  report([...measured.values()].map(middle), json);
+  const results = [...measured.values()].map(middle);
+  print(results);
+  return { results };
 }
 
 async function openBenchPool(server: ChildProcess): Promise<Pool<IsoMessage>> {
@@ -125,7 +126,7 @@ function middle(figures: readonly ConnectionFigure[]): ConnectionFigure {
   };
 }
 
-function report(results: readonly ConnectionFigure[], json?: string): void {
+function print(results: readonly ConnectionFigure[]): void {
   console.log('\nRound trips over one loopback connection, median of the rounds');
   console.table(results);
   const judged = results.filter(({ message, inFlight }) => message === ECHO && inFlight >= TARGET_FROM_IN_FLIGHT);
@@ -134,5 +135,4 @@ function report(results: readonly ConnectionFigure[], json?: string): void {
   console.log(
     `target: ${TARGET_PER_SECOND}/s at ${TARGET_FROM_IN_FLIGHT} in flight and above: ${verdict} (${slowest}/s)`,
   );
-  if (json !== undefined) writeFileSync(json, `${JSON.stringify({ results }, null, 2)}\n`);
 }

@@ -4,8 +4,8 @@
  * Postgres of their own, on one machine.
  */
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus, tmpdir } from 'node:os';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CardDataPublicKey } from '../../schemas/card-data.ts';
@@ -52,33 +52,26 @@ interface Stack {
   readonly loads: Map<number, MeasuredLoad[]>;
 }
 
-export async function bench({
-  json,
-  seconds = SECONDS,
-  rounds = ROUNDS,
-  gateways = GATEWAYS,
-}: BenchOptions): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
-  const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
-  try {
-    const parts = await startParts(folder, closers, { gateways, hasWebhooks: true });
-    const gateway: Stack = { ...stackOf('gateway', parts.gatewayPort, parts.taps), parts };
-    const plain = await startPlain(folder, closers, parts);
-    const stacks = [gateway, plain];
-    for (const { parts } of stacks) await refuseUnsafe(parts.database);
-    const scraping = setInterval(() => scrape(gateway.port), SCRAPE_EVERY_MS);
-    closers.push(() => clearInterval(scraping));
-    for (const stack of stacks) await warmUp(stack);
-    for (let round = 1; round <= rounds; round++) {
-      await playRound(stacks, seconds);
-      const [own = 0, other = 0] = stacks.map(({ loads }) => loads.get(100)!.at(-1)!.perSecond);
-      console.log(`round ${round}: ${own.toFixed(0)} taps/s, plain stack ${other.toFixed(0)}/s`);
-    }
-    console.log(describe(stacks, { rounds, gateways }));
-    if (json) writeFileSync(json, `${JSON.stringify(stacks.map(figuresOf), null, 2)}\n`);
-  } finally {
-    for (const close of closers.reverse()) await close();
+export async function bench(
+  { seconds = SECONDS, rounds = ROUNDS, gateways = GATEWAYS }: BenchOptions,
+  closers: (() => unknown)[],
+  folder: string,
+): Promise<unknown> {
+  const parts = await startParts(folder, closers, { gateways, hasWebhooks: true });
+  const gateway: Stack = { ...stackOf('gateway', parts.gatewayPort, parts.taps), parts };
+  const plain = await startPlain(folder, closers, parts);
+  const stacks = [gateway, plain];
+  for (const { parts } of stacks) await refuseUnsafe(parts.database);
+  const scraping = setInterval(() => scrape(gateway.port), SCRAPE_EVERY_MS);
+  closers.push(() => clearInterval(scraping));
+  for (const stack of stacks) await warmUp(stack);
+  for (let round = 1; round <= rounds; round++) {
+    await playRound(stacks, seconds);
+    const [own = 0, other = 0] = stacks.map(({ loads }) => loads.get(100)!.at(-1)!.perSecond);
+    console.log(`round ${round}: ${own.toFixed(0)} taps/s, plain stack ${other.toFixed(0)}/s`);
   }
+  console.log(describe(stacks, { rounds, gateways }));
+  return stacks.map(figuresOf);
 }
 
 function stackOf(name: string, port: number, taps: TapSource): Omit<Stack, 'parts'> {

@@ -13,7 +13,7 @@ import { Fleet, RequestWriter } from '../../src/tools/load/clients/fleet.ts';
 import { LOAD_MERCHANTS, saveLoadMerchants } from '../../src/tools/load/load-profile.ts';
 import { findScenario } from '../../src/tools/load/scenarios.ts';
 import type { Profile } from '../../src/tools/phone/profile.ts';
-import { createBenchIssuer } from './bench-issuer.ts';
+import { createTokenIssuer } from '../support/token-issuer.ts';
 
 const PHONES_PER_MERCHANT = 5;
 /** No benchmark takes as long; a soak takes an hour. */
@@ -23,7 +23,7 @@ const FIRST_MERCHANT = 90_001;
 const ECHO_BODY_BYTES = 1_024;
 
 export interface Seeded {
-  readonly issuer: ReturnType<typeof createBenchIssuer>;
+  readonly issuer: ReturnType<typeof createTokenIssuer>;
   readonly merchants: readonly Profile['merchant'][];
 }
 
@@ -51,11 +51,11 @@ export async function seedInstallation(
   };
   await saveProcessor(database, { acquirerId, id: 1, type: processor.type, config });
   await saveRoute(database, { acquirerId, id: 1, processorId: 1, priority: 1 });
-  const issuer = createBenchIssuer(`https://bench-${acquirerId}.example`);
+  const issuer = createTokenIssuer(`https://bench-${acquirerId}.example`);
   const { publicKey } = issuer;
   await saveIssuerKey(database, {
     issuer: issuer.iss,
-    kid: 'b1',
+    kid: issuer.kid,
     acquirerId,
     integratorId: 1,
     algorithms: ['ES256'],

@@ -4,8 +4,8 @@
  * the same run with the same client. Postgres, the gateway's processes, the simulated switch, the receiver of webhooks and
  * this generator share the machine.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus, tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
+import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
@@ -36,26 +36,16 @@ export const MAX_PER_SECOND = 6_000;
 /** One process uses one core. */
 export const GATEWAYS = availableParallelism();
 
-export async function bench({
-  json,
-  seconds = SECONDS,
-  rounds = ROUNDS,
-  gateways = GATEWAYS,
-  hsm,
-  webhooks,
-  rate,
-}: BenchOptions): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
-  const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
-  try {
-    const parts = await startParts(folder, closers, { gateways, hsm, hasWebhooks: webhooks !== 'none' });
-    await refuseUnsafe(parts.database);
-    const figures = await measure(parts, { seconds, rounds, rate });
-    printTable(figures, rounds);
-    if (json) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);
-  } finally {
-    for (const close of closers.reverse()) await close();
-  }
+export async function bench(
+  { seconds = SECONDS, rounds = ROUNDS, gateways = GATEWAYS, hsm, webhooks, rate }: BenchOptions,
+  closers: (() => unknown)[],
+  folder: string,
+): Promise<unknown> {
+  const parts = await startParts(folder, closers, { gateways, hsm, hasWebhooks: webhooks !== 'none' });
+  await refuseUnsafe(parts.database);
+  const figures = await measure(parts, { seconds, rounds, rate });
+  printTable(figures, rounds);
+  return figures;
 }
 
 export interface Parts {

@@ -11,12 +11,11 @@ const ROUNDS = 4;
 const SECONDS = 4;
 
 export async function bench({
-  json,
   rounds = ROUNDS,
   seconds = SECONDS,
   gateways = GATEWAYS,
-}: BenchOptions): Promise<void> {
+}: BenchOptions): Promise<unknown> {
   const options = ['--rounds', rounds, '--seconds', seconds, '--gateways', gateways].map(String);
   const sides = ['software', 'simulated'].map((hsm) => startSide(hsm, '.', [...options, '--hsm', hsm]));
-  await playAll(sides, { rounds, gateways, json });
+  return playAll(sides, { rounds, gateways });
 }

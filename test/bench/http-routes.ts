@@ -4,7 +4,7 @@ import { insertApiKey } from '../../src/store/credentials/api-keys.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import { saveIssuerKey, saveTerminals } from '../../src/store/settings/tenants.ts';
 import { signMerchantToken } from '../../src/tools/phone/phone.ts';
-import { createBenchIssuer } from './bench-issuer.ts';
+import { createTokenIssuer } from '../support/token-issuer.ts';
 
 /** A route to measure, and its requests: each is different, so that no cache responds. */
 export interface BenchRoute {
@@ -60,7 +60,7 @@ async function benchKey(database: Database): Promise<Record<string, string>> {
 
 /** Of a merchant's backend, with permission for tokens of readers; its key is registered again each time. */
 async function merchantToken(database: Database): Promise<string> {
-  const issuer = createBenchIssuer(`https://bench-${randomUUID()}.example`);
+  const issuer = createTokenIssuer(`https://bench-${randomUUID()}.example`);
   const owner = { acquirerId: 1, integratorId: 1 };
   await saveIssuerKey(database, {
     ...owner,

@@ -2,7 +2,7 @@
  * Requests per second and latency of the routes other than the tap, with ten million transactions in the database. The
  * gateway in its own process, Postgres, and this generator share one machine.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../src/start/config.ts';
@@ -28,28 +28,23 @@ interface RouteFigures {
   readonly p99Ms: number;
 }
 
-export async function bench(options: BenchOptions): Promise<void> {
-  const { json, seconds = SECONDS, rounds = ROUNDS, rows = DEFAULT_ROWS, data = '.tapwire-bench' } = options;
+export async function bench(options: BenchOptions, closers: (() => unknown)[]): Promise<unknown> {
+  const { seconds = SECONDS, rounds = ROUNDS, rows = DEFAULT_ROWS, data = '.tapwire-bench' } = options;
   mkdirSync(data, { recursive: true });
-  const closers: (() => unknown)[] = [];
-  try {
-    const prepared = await prepareDatabase(readConfig({ ...process.env, TAPWIRE_DATA: data }));
-    closers.push(() => prepared.stop());
-    await seedOnce(prepared.database, rows);
-    const port = await freePort();
-    const program = fileURLToPath(new URL('../../src/cli/tapwire.ts', import.meta.url));
-    // One credential sends all requests here, above its normal quota.
-    const noLimits = { RATE_PER_CREDENTIAL: '0', RATE_PER_APP_TOKEN: '0' };
-    const environment = { DATABASE_URL: prepared.url, PORT: `${port}`, TAPWIRE_DATA: data, ...noLimits };
-    await startProcess(closers, [program, 'start'], environment, 'Tapwire is up');
-    const routes = await httpRoutes(prepared.database, port, rows);
-    const results: RouteFigures[] = [];
-    for (const { name, next } of routes) results.push(await measureRoute(name, port, next, seconds, rounds));
-    print(results, rows, rounds);
-    if (json) writeFileSync(json, `${JSON.stringify({ rows, results }, null, 2)}\n`);
-  } finally {
-    for (const close of closers.reverse()) await close();
-  }
+  const prepared = await prepareDatabase(readConfig({ ...process.env, TAPWIRE_DATA: data }));
+  closers.push(() => prepared.stop());
+  await seedOnce(prepared.database, rows);
+  const port = await freePort();
+  const program = fileURLToPath(new URL('../../src/cli/tapwire.ts', import.meta.url));
+  // One credential sends all requests here, above its normal quota.
+  const noLimits = { RATE_PER_CREDENTIAL: '0', RATE_PER_APP_TOKEN: '0' };
+  const environment = { DATABASE_URL: prepared.url, PORT: `${port}`, TAPWIRE_DATA: data, ...noLimits };
+  await startProcess(closers, [program, 'start'], environment, 'Tapwire is up');
+  const routes = await httpRoutes(prepared.database, port, rows);
+  const results: RouteFigures[] = [];
+  for (const { name, next } of routes) results.push(await measureRoute(name, port, next, seconds, rounds));
+  print(results, rows, rounds);
+  return { rows, results };
 }
 
 async function measureRoute(

@@ -1,7 +1,4 @@
 /** What an installation costs while nothing is to be done: processor time, statements and log per second. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { GATEWAYS, startParts } from './e2e.ts';
 import type { BenchOptions } from './run.ts';
 import { forgetStatements, labelOf, readStatements, type Statement } from './statement-cost.ts';
@@ -12,22 +9,20 @@ const SECONDS = 60;
 const SETTLE_SECONDS = 20;
 const STATEMENTS = 25;
 
-export async function bench({ json, seconds = SECONDS, gateways = GATEWAYS }: BenchOptions): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
-  const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
-  try {
-    const { database, pids } = await startParts(folder, closers, { gateways, hasWebhooks: true });
-    await pass(SETTLE_SECONDS);
-    await forgetStatements(database);
-    const before = await readUsage(database, pids);
-    await pass(seconds);
-    const perSecond = costPerTap(before, await readUsage(database, pids), seconds);
-    const statements = await readStatements(database);
-    print(perSecond, statements, { seconds, gateways });
-    if (json) writeFileSync(json, `${JSON.stringify({ perSecond, statements, seconds, gateways }, null, 2)}\n`);
-  } finally {
-    for (const close of closers.reverse()) await close();
-  }
+export async function bench(
+  { seconds = SECONDS, gateways = GATEWAYS }: BenchOptions,
+  closers: (() => unknown)[],
+  folder: string,
+): Promise<unknown> {
+  const { database, pids } = await startParts(folder, closers, { gateways, hasWebhooks: true });
+  await pass(SETTLE_SECONDS);
+  await forgetStatements(database);
+  const before = await readUsage(database, pids);
+  await pass(seconds);
+  const perSecond = costPerTap(before, await readUsage(database, pids), seconds);
+  const statements = await readStatements(database);
+  print(perSecond, statements, { seconds, gateways });
+  return { perSecond, statements, seconds, gateways };
 }
 
 function pass(seconds: number): Promise<void> {

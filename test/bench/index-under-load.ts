@@ -2,9 +2,7 @@
  * How long taps wait while a migration creates an index on a large table of transactions: without an index, with
  * `create index concurrently`, and with a plain `create index`.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { availableParallelism, cpus } from 'node:os';
 import { type Database, inLongSession } from '../../src/store/postgres/open-database.ts';
 import { SESSION_LIMITS } from '../../src/store/postgres/session-limits.ts';
 import { refuseUnsafe, startParts } from './e2e.ts';
@@ -36,24 +34,22 @@ interface Figures {
   readonly notApproved: number;
 }
 
-export async function bench({ json, seconds = SECONDS, rows = DEFAULT_ROWS }: BenchOptions): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
-  const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
-  try {
-    const parts = await startParts(folder, closers);
-    await refuseUnsafe(parts.database);
-    await seedOnce(parts.database, rows);
-    await parts.database.query('checkpoint');
-    const results: Figures[] = [];
-    for (const [way, statement] of Object.entries(WAYS)) {
-      results.push({ way, ...(await runUntil(parts, seconds, statement)) });
-      await parts.database.query('drop index concurrently if exists bench_index');
-    }
-    print(results, rows);
-    if (json) writeFileSync(json, `${JSON.stringify({ rows, results }, null, 2)}\n`);
-  } finally {
-    for (const close of closers.reverse()) await close();
+export async function bench(
+  { seconds = SECONDS, rows = DEFAULT_ROWS }: BenchOptions,
+  closers: (() => unknown)[],
+  folder: string,
+): Promise<unknown> {
+  const parts = await startParts(folder, closers);
+  await refuseUnsafe(parts.database);
+  await seedOnce(parts.database, rows);
+  await parts.database.query('checkpoint');
+  const results: Figures[] = [];
+  for (const [way, statement] of Object.entries(WAYS)) {
+    results.push({ way, ...(await runUntil(parts, seconds, statement)) });
+    await parts.database.query('drop index concurrently if exists bench_index');
   }
+  print(results, rows);
+  return { rows, results };
 }
 
 /** Offers taps for some seconds and until the statement has ended. */

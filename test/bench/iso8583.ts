@@ -14,7 +14,7 @@ import { type NeutralSpec, specOf } from '../vectors/neutral-spec.ts';
 import { tricks } from './iso8583-tricks.ts';
 import { jposTimes } from './jpos-times.ts';
 import { jsposDecode, jsposEncode } from './jspos-type-1.ts';
-import { type Measurement, measure, ratio, report } from './measure.ts';
+import { type BenchReport, type Measurement, measure, ratio, report } from './measure.ts';
 
 /** The message with which jPOS measures itself. */
 const JPOS_MESSAGE = {
@@ -57,7 +57,7 @@ const AUTHORIZATION: NpmFields = {
  * other packages in their own way. Packages tried: iso_8583 2.6.7, jspos 0.0.11. The first cannot write the tap: it
  * omits half of DE127.25. Others that once were on npm (iso-8583, ciso8583) no longer exist there.
  */
-export async function bench({ json }: { readonly json?: string | undefined } = {}): Promise<void> {
+export async function bench(): Promise<BenchReport> {
   const { bitmap: codec } = codecs;
   const target = Buffer.alloc(4_096);
   const bytes = npmEncode(AUTHORIZATION) as Buffer;
@@ -93,7 +93,7 @@ export async function bench({ json }: { readonly json?: string | undefined } = {
     decodeVsJspos: ratio(results, 'decode authorization', 'decode authorization, npm jspos (no DE127)'),
     decodeTapVsIso8583: ratio(results, 'decode tap with chip data', 'decode tap with chip data, npm iso_8583'),
   };
-  report('ISO 8583', { results, ratios }, json);
+  return report('ISO 8583', { results, ratios });
 }
 
 /** How many times as fast as jPOS each of its subjects is. */

@@ -2,8 +2,7 @@
  * What keeping the masked messages costs a tap: processor time of gateway and Postgres with all messages and with none,
  * alternating, on two installations side by side; how many were kept, and their size on disk.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../src/store/postgres/open-database.ts';
@@ -35,38 +34,37 @@ interface Figures {
   readonly bytesPerTap: number;
 }
 
-export async function bench({ json, seconds = SECONDS, rounds = ROUNDS }: BenchOptions): Promise<void> {
-  const closers: (() => unknown)[] = [];
-  try {
-    const parts = { none: await start('none', closers), all: await start('all', closers) };
-    let taps = 0;
-    for (const kind of KINDS) {
-      await parts[kind].taps.prepare(WARM_UP_SECONDS * MAX_PER_SECOND);
-      const warm = checked(
-        await saturate([parts[kind].gatewayPort], CONNECTIONS, WARM_UP_SECONDS, parts[kind].taps.next),
-      );
-      if (kind === 'all') taps += warm.responded;
-    }
-    const measured: Record<Kind, Figure[]> = { none: [], all: [] };
-    for (let round = 0; round < rounds; round++) {
-      for (const kind of round % 2 === 0 ? KINDS : KINDS.toReversed()) {
-        const { figure, responded } = await measure(parts[kind], seconds);
-        measured[kind].push(figure);
-        if (kind === 'all') taps += responded;
-      }
-    }
-    const figures = { rounds: measured, taps, ...(await keptIn(parts.all.database)) };
-    printTable(figures);
-    if (json) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);
-  } finally {
-    for (const close of closers.reverse()) await close();
+export async function bench(
+  { seconds = SECONDS, rounds = ROUNDS }: BenchOptions,
+  closers: (() => unknown)[],
+  folder: string,
+): Promise<unknown> {
+  const parts = { none: await start('none', folder, closers), all: await start('all', folder, closers) };
+  let taps = 0;
+  for (const kind of KINDS) {
+    await parts[kind].taps.prepare(WARM_UP_SECONDS * MAX_PER_SECOND);
+    const warm = checked(
+      await saturate([parts[kind].gatewayPort], CONNECTIONS, WARM_UP_SECONDS, parts[kind].taps.next),
+    );
+    if (kind === 'all') taps += warm.responded;
   }
+  const measured: Record<Kind, Figure[]> = { none: [], all: [] };
+  for (let round = 0; round < rounds; round++) {
+    for (const kind of round % 2 === 0 ? KINDS : KINDS.toReversed()) {
+      const { figure, responded } = await measure(parts[kind], seconds);
+      measured[kind].push(figure);
+      if (kind === 'all') taps += responded;
+    }
+  }
+  const figures = { rounds: measured, taps, ...(await keptIn(parts.all.database)) };
+  printTable(figures);
+  return figures;
 }
 
-async function start(kept: Kind, closers: (() => unknown)[]): Promise<Parts> {
-  const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
-  closers.push(() => rmSync(folder, { recursive: true, force: true }));
-  return startParts(folder, closers, { settings: { MESSAGES_KEPT: kept } });
+function start(kept: Kind, folder: string, closers: (() => unknown)[]): Promise<Parts> {
+  const own = join(folder, kept);
+  mkdirSync(own);
+  return startParts(own, closers, { settings: { MESSAGES_KEPT: kept } });
 }
 
 async function measure(

@@ -4,14 +4,13 @@
  * with a rate above its limit.
  */
 
-import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArrivals } from '../../src/tools/load/arrival-plan.ts';
 import { percentilesOf } from '../../src/tools/load/load-result.ts';
 import { LoadRun } from '../../src/tools/load/load-run.ts';
 import { processUsage } from '../../src/tools/load/machine-watch.ts';
 import { latenciesOf } from '../../src/tools/load/tally.ts';
-import { createBenchIssuer } from './bench-issuer.ts';
+import { createTokenIssuer } from '../support/token-issuer.ts';
 import { startProcess } from './parts.ts';
 import type { BenchOptions } from './run.ts';
 
@@ -28,24 +27,19 @@ interface Figures {
   readonly p99Ms: number | null;
 }
 
-export async function bench({ json, seconds = SECONDS }: BenchOptions): Promise<void> {
-  const closers: (() => unknown)[] = [];
-  try {
-    const entry = fileURLToPath(new URL('./approving-server.ts', import.meta.url));
-    const { line } = await startProcess(closers, [entry], {}, '');
-    const figures: Figures[] = [];
-    for (const rate of RATES) figures.push(await measure(`http://127.0.0.1:${line}`, rate, seconds));
-    console.log('\n| taps due a second | sent a second | processor time of a tap | p99 |\n|---|---|---|---|');
-    for (const { due, sentPerSecond, microsecondsPerTap, p99Ms } of figures)
-      console.log(`| ${due} | ${sentPerSecond.toFixed(0)} | ${microsecondsPerTap.toFixed(0)} µs | ${p99Ms} ms |`);
-    if (json) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);
-  } finally {
-    for (const close of closers.reverse()) await close();
-  }
+export async function bench({ seconds = SECONDS }: BenchOptions, closers: (() => unknown)[]): Promise<unknown> {
+  const entry = fileURLToPath(new URL('./approving-server.ts', import.meta.url));
+  const { line } = await startProcess(closers, [entry], {}, '');
+  const figures: Figures[] = [];
+  for (const rate of RATES) figures.push(await measure(`http://127.0.0.1:${line}`, rate, seconds));
+  console.log('\n| taps due a second | sent a second | processor time of a tap | p99 |\n|---|---|---|---|');
+  for (const { due, sentPerSecond, microsecondsPerTap, p99Ms } of figures)
+    console.log(`| ${due} | ${sentPerSecond.toFixed(0)} | ${microsecondsPerTap.toFixed(0)} µs | ${p99Ms} ms |`);
+  return figures;
 }
 
 async function measure(url: string, due: number, seconds: number): Promise<Figures> {
-  const issuer = createBenchIssuer();
+  const issuer = createTokenIssuer('https://bench.example');
   const merchant = { id: '1', name: 'Bench', mcc: '5411', xTid: 'T1', user: 'till' };
   const run = new LoadRun(
     {

@@ -7,7 +7,7 @@ import { Secret } from '../../src/codecs/bytes/secret.ts';
 import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
 import { cbcMac, cmac, keyMac, padMessage } from '../../src/codecs/crypto/mac.ts';
 import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
-import { measure, ratio, report } from './measure.ts';
+import { type BenchReport, measure, ratio, report } from './measure.ts';
 
 /** An authorization with chip data; a network management message is a quarter of it. */
 const MESSAGE_BYTES = 256;
@@ -15,7 +15,7 @@ const MESSAGE_BYTES = 256;
 const tdesBytes = fromHex('0123456789ABCDEFFEDCBA9876543210');
 const aesBytes = fromHex('2B7E151628AED2A6ABF7158809CF4F3C');
 
-export function bench({ json }: { readonly json?: string } = {}): void {
+export function bench(): BenchReport {
   const message = Uint8Array.from({ length: MESSAGE_BYTES }, (_, position) => position);
   const tdes = new BlockKey('tdes', tdesBytes);
   const aes = new BlockKey('aes', aesBytes);
@@ -38,5 +38,5 @@ export function bench({ json }: { readonly json?: string } = {}): void {
   const ratios = {
     openCipherVsCipherPerMessage: ratio(results, 'AES CBC-MAC, open cipher', 'AES CBC-MAC, a cipher per message'),
   };
-  report(`MACs of ${MESSAGE_BYTES} bytes`, { results, ratios }, json);
+  return report(`MACs of ${MESSAGE_BYTES} bytes`, { results, ratios });
 }

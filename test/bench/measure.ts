@@ -2,7 +2,6 @@
  * Subjects are measured side by side in one process, alternating: machines differ and are noisy, so figures are
  * meaningful only in comparison.
  */
-import { writeFileSync } from 'node:fs';
 
 export interface Measurement {
   readonly name: string;
@@ -52,8 +51,9 @@ export function ratio(results: readonly Measurement[], name: string, baseline: s
   return nsPerOp(baseline) / nsPerOp(name);
 }
 
-/** Prints the table, and writes it to the file of `--json`. */
-export function report(title: string, { results, ratios }: BenchReport, json?: string): void {
+/** Prints the figures, and returns them. */
+export function report(title: string, figures: BenchReport): BenchReport {
+  const { results, ratios } = figures;
   console.log(`\n${title}`);
   console.table(
     results.map(({ name, nsPerOp, medianNsPerOp, bytesPerOp }) => ({
@@ -64,7 +64,7 @@ export function report(title: string, { results, ratios }: BenchReport, json?: s
     })),
   );
   for (const [name, times] of Object.entries(ratios)) console.log(`${name}: ${times.toFixed(1)} times as fast`);
-  if (json !== undefined) writeFileSync(json, `${JSON.stringify({ results, ratios }, null, 2)}\n`);
+  return figures;
 }
 
 /** Results are stored here, so that no compiler removes unused work. @public */

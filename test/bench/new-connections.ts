@@ -2,15 +2,13 @@
  * What the gateway does with three times the taps that it can process if each of them comes on a new connection, as after
  * an outage of a network. The capacity is measured with new connections, too.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { HttpConnection, type HttpEnd } from '../../src/tools/load/connection-pool.ts';
-import { Histogram, type Slice, Tally } from '../../src/tools/load/tally.ts';
+import { Tally } from '../../src/tools/load/tally.ts';
 import { CONNECTIONS, GATEWAYS, MAX_PER_SECOND, type Parts, refuseUnsafe, startParts } from './e2e.ts';
-import { countOf, offerTaps, type TapEnd } from './offer-taps.ts';
+import { countOf, endsOf, offerTaps, percentilesOf } from './offer-taps.ts';
 import { measurePeak } from './peak.ts';
-import { processorTime } from './processor-time.ts';
+import { coresUsed } from './processor-time.ts';
 import type { BenchOptions } from './run.ts';
 
 const SECONDS = 15;
@@ -19,18 +17,16 @@ const WARM_UP_SECONDS = 10;
 const PEAK_SECONDS = 5;
 const MAX_STOCK = 60_000;
 
-export async function bench({ json, seconds = SECONDS, gateways = GATEWAYS, rate }: BenchOptions): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
-  const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
-  try {
-    const parts = await startParts(folder, closers, { gateways });
-    await refuseUnsafe(parts.database);
-    const figures = await measure(parts, seconds, rate);
-    console.log(JSON.stringify(figures, null, 1));
-    if (json) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);
-  } finally {
-    for (const close of closers.reverse()) await close();
-  }
+export async function bench(
+  { seconds = SECONDS, gateways = GATEWAYS, rate }: BenchOptions,
+  closers: (() => unknown)[],
+  folder: string,
+): Promise<unknown> {
+  const parts = await startParts(folder, closers, { gateways });
+  await refuseUnsafe(parts.database);
+  const figures = await measure(parts, seconds, rate);
+  console.log(JSON.stringify(figures, null, 1));
+  return figures;
 }
 
 async function measure(parts: Parts, seconds: number, rate?: number) {
@@ -90,26 +86,4 @@ function listenOverflows(): number {
   const [names, values] = readFileSync('/proc/self/net/netstat', 'utf8').split('\n');
   const at = names!.split(' ').indexOf('ListenOverflows');
   return Number(values!.split(' ')[at]);
-}
-
-function coresUsed(pids: Parts['pids']): () => Readonly<Record<string, number>> {
-  const before = processorTime(pids);
-  const startedAtMs = performance.now();
-  return () => {
-    const seconds = (performance.now() - startedAtMs) / 1_000;
-    return Object.fromEntries(
-      Object.entries(processorTime(pids)).map(([name, used]) => [name, (used - before[name]!) / seconds]),
-    );
-  };
-}
-
-function endsOf(slice: Slice, end: TapEnd) {
-  const latencies = slice.scenarios[end]?.latencies ?? { buckets: [], maxMs: 0 };
-  return { count: countOf(slice, end), ...percentilesOf(latencies) };
-}
-
-function percentilesOf(counts: Slice['lags']) {
-  const histogram = new Histogram();
-  histogram.add(counts);
-  return { p50: histogram.percentileMs(0.5), p99: histogram.percentileMs(0.99), max: histogram.maxMs };
 }

@@ -2,7 +2,7 @@ import { dueTimes } from '../../src/tools/load/arrival-plan.ts';
 import type { ClientCall } from '../../src/tools/load/clients/fleet.ts';
 import { ConnectionPool, type HttpResponse } from '../../src/tools/load/connection-pool.ts';
 import { OpenLoop } from '../../src/tools/load/open-loop.ts';
-import type { Slice, Tally } from '../../src/tools/load/tally.ts';
+import { Histogram, type Slice, type Tally } from '../../src/tools/load/tally.ts';
 import { seededRandom } from '../../src/tools/simulator/faults.ts';
 import type { TapSource } from './e2e-taps.ts';
 
@@ -115,4 +115,16 @@ class RefusedTaps {
 /** How many taps ended in this way. */
 export function countOf(slice: Slice, end: TapEnd): number {
   return Object.values(slice.scenarios[end]?.outcomes ?? {}).reduce((sum, count) => sum + count, 0);
+}
+
+/** How many taps ended in this way, and how long they took. */
+export function endsOf(slice: Slice, end: TapEnd) {
+  const latencies = slice.scenarios[end]?.latencies ?? { buckets: [], maxMs: 0 };
+  return { count: countOf(slice, end), ...percentilesOf(latencies) };
+}
+
+export function percentilesOf(counts: Slice['lags']) {
+  const histogram = new Histogram();
+  histogram.add(counts);
+  return { p50: histogram.percentileMs(0.5), p99: histogram.percentileMs(0.99), max: histogram.maxMs };
 }

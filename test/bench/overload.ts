@@ -3,19 +3,16 @@
  * before and after. Generator, simulated switch and Postgres share the machine with it, so the refusals cost what the
  * generator needs to send them, too.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import { readLedger } from '../../src/tools/ledger/books.ts';
 import { verifyLedger } from '../../src/tools/ledger/verify-ledger.ts';
 import { processUsage } from '../../src/tools/load/machine-watch.ts';
-import { Histogram, type Slice, Tally } from '../../src/tools/load/tally.ts';
+import { type Slice, Tally } from '../../src/tools/load/tally.ts';
 import { GATEWAYS, MAX_PER_SECOND, type Parts, refuseUnsafe, startParts } from './e2e.ts';
-import { countOf, offerTaps, type TapEnd } from './offer-taps.ts';
+import { countOf, endsOf, offerTaps, percentilesOf } from './offer-taps.ts';
 import { measurePeak, PEAK_SECONDS, WARM_UP_SECONDS } from './peak.ts';
-import { processorTime } from './processor-time.ts';
+import { coresUsed } from './processor-time.ts';
 import type { BenchOptions } from './run.ts';
 
 const SECONDS = 300;
@@ -28,18 +25,16 @@ const MAX_STOCK = 150_000;
 /** The last taps are recorded, and memory that is no longer used is released. */
 const SETTLE_MS = 5_000;
 
-export async function bench({ json, seconds = SECONDS, gateways = GATEWAYS, rate }: BenchOptions): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
-  const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
-  try {
-    const parts = await startParts(folder, closers, { gateways, isShared: true });
-    await refuseUnsafe(parts.database);
-    const figures = await measure(parts, seconds, rate);
-    print(figures);
-    if (json) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);
-  } finally {
-    for (const close of closers.reverse()) await close();
-  }
+export async function bench(
+  { seconds = SECONDS, gateways = GATEWAYS, rate }: BenchOptions,
+  closers: (() => unknown)[],
+  folder: string,
+): Promise<unknown> {
+  const parts = await startParts(folder, closers, { gateways, isShared: true });
+  await refuseUnsafe(parts.database);
+  const figures = await measure(parts, seconds, rate);
+  print(figures);
+  return figures;
 }
 
 type Figures = Awaited<ReturnType<typeof measure>>;
@@ -104,17 +99,6 @@ async function measure(parts: Parts, seconds: number, rate?: number) {
   };
 }
 
-/** Returns a function that returns the cores that each part has used since. */
-function coresUsed(pids: Parts['pids']): () => Readonly<Record<string, number>> {
-  const before = processorTime(pids);
-  const startedAtMs = performance.now();
-  return () => {
-    const seconds = (performance.now() - startedAtMs) / 1_000;
-    const parts = Object.entries(processorTime(pids));
-    return Object.fromEntries(parts.map(([name, used]) => [name, (used - before[name]!) / seconds]));
-  };
-}
-
 async function countRows(database: Database): Promise<number> {
   const { rows } = await database.query<{ count: number }>('select count(*)::int as count from transactions');
   return rows[0]!.count;
@@ -127,17 +111,6 @@ function gatewayMemory({ gateway }: Parts['pids']): number {
 
 function failuresOf({ scenarios, reasons }: Slice): Readonly<Record<string, number>> {
   return { ...scenarios.other?.outcomes, ...reasons };
-}
-
-function endsOf(slice: Slice, end: TapEnd) {
-  const latencies = slice.scenarios[end]?.latencies ?? { buckets: [], maxMs: 0 };
-  return { count: countOf(slice, end), ...percentilesOf(latencies) };
-}
-
-function percentilesOf(counts: Slice['lags']) {
-  const histogram = new Histogram();
-  histogram.add(counts);
-  return { p50: histogram.percentileMs(0.5), p99: histogram.percentileMs(0.99), max: histogram.maxMs };
 }
 
 /** The rules of `tapwire verify-ledger` for all taps of the run. */

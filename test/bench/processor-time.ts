@@ -7,3 +7,14 @@ export type ProcessorTime = Readonly<Record<string, number>>;
 export function processorTime(parts: Readonly<Record<string, number>>): ProcessorTime {
   return Object.fromEntries(Object.entries(processUsage(parts)).map(([name, { seconds }]) => [name, seconds]));
 }
+
+/** Returns a function that returns the cores that each part has used since. */
+export function coresUsed(pids: Readonly<Record<string, number>>): () => ProcessorTime {
+  const before = processorTime(pids);
+  const startedAtMs = performance.now();
+  return () => {
+    const seconds = (performance.now() - startedAtMs) / 1_000;
+    const parts = Object.entries(processorTime(pids));
+    return Object.fromEntries(parts.map(([name, used]) => [name, (used - before[name]!) / seconds]));
+  };
+}

@@ -2,9 +2,6 @@
  * Where the processor time of a tap goes, at full and at half load: by function of one of the gateway's processes, and by
  * statement of Postgres.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Profiler, type Sampled } from './cpu-profile.ts';
 import { CONNECTIONS, GATEWAYS, MAX_PER_SECOND, startParts } from './e2e.ts';
 import { checked, type LoadResult, saturate, sustain } from './http-load.ts';
@@ -29,47 +26,37 @@ interface Part {
   readonly statements: readonly Statement[];
 }
 
-export async function bench({
-  json,
-  seconds = SECONDS,
-  gateways = GATEWAYS,
-  webhooks,
-  rate,
-}: BenchOptions): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
-  const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
-  try {
-    const hasWebhooks = webhooks !== 'none';
-    const parts = await startParts(folder, closers, { gateways, hasWebhooks });
-    const { database, gatewayPort, taps, pids } = parts;
-    await taps.prepare(WARM_UP_SECONDS * MAX_PER_SECOND);
-    const warm = checked(await saturate([gatewayPort], CONNECTIONS, WARM_UP_SECONDS, taps.next));
-    await parts.webhooks?.untilTaken(warm.responded);
-    const profiler = await Profiler.attach(childrenOf(pids.gateway!)[0] ?? pids.gateway!);
-    closers.push(() => profiler.close());
-    const measure = async (load: () => Promise<LoadResult>): Promise<Part> => {
-      await taps.prepare(seconds * MAX_PER_SECOND);
-      await forgetStatements(database);
-      const before = await readUsage(database, pids);
-      await profiler.start();
-      await parts.webhooks?.forget();
-      const { responded, perSecond } = checked(await load());
-      await parts.webhooks?.untilTaken(responded);
-      const functions = await profiler.stop();
-      const { microseconds } = costPerTap(before, await readUsage(database, pids), responded);
-      const statements = await readStatements(database);
-      const { gateway: gatewayUs = 0, Postgres: postgresUs = 0 } = microseconds;
-      return { taps: responded, perSecond, gatewayUs, postgresUs, functions, statements };
-    };
-    const full = await measure(() => saturate([gatewayPort], CONNECTIONS, seconds, taps.next));
-    const half = await measure(() =>
-      sustain([gatewayPort], CONNECTIONS, seconds, rate ?? warm.perSecond / 2, taps.next),
-    );
-    print(full, half, gateways);
-    if (json) writeFileSync(json, `${JSON.stringify({ full, half }, null, 2)}\n`);
-  } finally {
-    for (const close of closers.reverse()) await close();
-  }
+export async function bench(
+  { seconds = SECONDS, gateways = GATEWAYS, webhooks, rate }: BenchOptions,
+  closers: (() => unknown)[],
+  folder: string,
+): Promise<unknown> {
+  const hasWebhooks = webhooks !== 'none';
+  const parts = await startParts(folder, closers, { gateways, hasWebhooks });
+  const { database, gatewayPort, taps, pids } = parts;
+  await taps.prepare(WARM_UP_SECONDS * MAX_PER_SECOND);
+  const warm = checked(await saturate([gatewayPort], CONNECTIONS, WARM_UP_SECONDS, taps.next));
+  await parts.webhooks?.untilTaken(warm.responded);
+  const profiler = await Profiler.attach(childrenOf(pids.gateway!)[0] ?? pids.gateway!);
+  closers.push(() => profiler.close());
+  const measure = async (load: () => Promise<LoadResult>): Promise<Part> => {
+    await taps.prepare(seconds * MAX_PER_SECOND);
+    await forgetStatements(database);
+    const before = await readUsage(database, pids);
+    await profiler.start();
+    await parts.webhooks?.forget();
+    const { responded, perSecond } = checked(await load());
+    await parts.webhooks?.untilTaken(responded);
+    const functions = await profiler.stop();
+    const { microseconds } = costPerTap(before, await readUsage(database, pids), responded);
+    const statements = await readStatements(database);
+    const { gateway: gatewayUs = 0, Postgres: postgresUs = 0 } = microseconds;
+    return { taps: responded, perSecond, gatewayUs, postgresUs, functions, statements };
+  };
+  const full = await measure(() => saturate([gatewayPort], CONNECTIONS, seconds, taps.next));
+  const half = await measure(() => sustain([gatewayPort], CONNECTIONS, seconds, rate ?? warm.perSecond / 2, taps.next));
+  print(full, half, gateways);
+  return { full, half };
 }
 
 function print(full: Part, half: Part, gateways: number): void {

@@ -4,73 +4,57 @@
  * switch does not know. So each is sent, doubted, and due again a minute later.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createCardVault } from '../../src/card/card-vault.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { openKeyRing } from '../../src/start/open-key-ring.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
-import { CONNECTIONS, MAX_PER_SECOND, type Parts, startParts } from './e2e.ts';
-import { checked, percentile, saturate } from './http-load.ts';
-import { processorTime } from './processor-time.ts';
+import { MAX_PER_SECOND, type Parts, startParts } from './e2e.ts';
+import { percentile } from './http-load.ts';
+import { type FullLoad, measureFullLoad, measurePeak, WARM_UP_SECONDS } from './peak.ts';
 import type { BenchOptions } from './run.ts';
 
 const BACKLOG = 10_000;
 const SECONDS = 6;
 const ROUNDS = 3;
-const WARM_UP_SECONDS = 3;
 
 const KINDS = ['none', 'backlog'] as const;
 type Kind = (typeof KINDS)[number];
 
-interface Figure {
-  readonly tapsPerSecond: number;
+interface Figure extends FullLoad {
   readonly reversalsPerSecond: number;
-  /** Processor time of gateway and Postgres, which other work on the machine does not affect. */
-  readonly microsecondsPerTap: number;
 }
 
-export async function bench({ json, seconds = SECONDS, rounds = ROUNDS }: BenchOptions): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
-  const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
-  try {
-    const parts = await startParts(folder, closers);
-    await parts.taps.prepare(WARM_UP_SECONDS * MAX_PER_SECOND);
-    checked(await saturate([parts.gatewayPort], CONNECTIONS, WARM_UP_SECONDS, parts.taps.next));
-    const figures: Record<Kind, Figure[]> = { none: [], backlog: [] };
-    for (let round = 0; round < rounds; round++) {
-      for (const kind of KINDS) figures[kind].push(await measure(parts, folder, kind, seconds));
-    }
-    const ratio = printTable(figures);
-    if (json) writeFileSync(json, `${JSON.stringify({ ratio, ...figures }, null, 2)}\n`);
-  } finally {
-    for (const close of closers.reverse()) await close();
+export async function bench(
+  { seconds = SECONDS, rounds = ROUNDS }: BenchOptions,
+  closers: (() => unknown)[],
+  folder: string,
+): Promise<unknown> {
+  const parts = await startParts(folder, closers);
+  await measurePeak(parts, WARM_UP_SECONDS);
+  const figures: Record<Kind, Figure[]> = { none: [], backlog: [] };
+  for (let round = 0; round < rounds; round++) {
+    for (const kind of KINDS) figures[kind].push(await measure(parts, folder, kind, seconds));
   }
+  const ratio = printTable(figures);
+  return { ratio, ...figures };
 }
 
 async function measure(parts: Parts, folder: string, kind: Kind, seconds: number): Promise<Figure> {
-  const { database, gatewayPort, taps } = parts;
+  const { database, taps } = parts;
   await taps.prepare(seconds * MAX_PER_SECOND);
   if (kind === 'backlog') await makeBacklog(database, folder);
   const sentBefore = await sentReversals(database);
-  const before = processorTime(parts.pids);
-  const { perSecond: tapsPerSecond, responded } = checked(
-    await saturate([gatewayPort], CONNECTIONS, seconds, taps.next),
-  );
-  const after = processorTime(parts.pids);
-  const used = (part: string) => after[part]! - before[part]!;
-  const microsecondsPerTap = ((used('gateway') + used('Postgres')) * 1e6) / responded;
+  const load = await measureFullLoad(parts, seconds);
   const reversalsPerSecond = ((await sentReversals(database)) - sentBefore) / seconds;
   const { rows } = await database.query(
     "select count(*)::int as left from pgboss.job where name = 'reverse' and state < 'completed'",
   );
   console.log(
-    `${kind.padEnd(8)} ${tapsPerSecond.toFixed(0)} taps/s of ${microsecondsPerTap.toFixed(0)} µs, ${reversalsPerSecond.toFixed(0)} reversals/s, ${rows[0].left} jobs left`,
+    `${kind.padEnd(8)} ${load.tapsPerSecond.toFixed(0)} taps/s of ${load.microsecondsPerTap.toFixed(0)} µs, ${reversalsPerSecond.toFixed(0)} reversals/s, ${rows[0].left} jobs left`,
   );
   await database.query("delete from pgboss.job where name = 'reverse'");
   await database.query('update transactions set reversal_state = 3 where reversal_state in (1, 2, 5)');
-  return { tapsPerSecond, reversalsPerSecond, microsecondsPerTap };
+  return { ...load, reversalsPerSecond };
 }
 
 async function sentReversals(database: Database): Promise<number> {

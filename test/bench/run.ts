@@ -1,10 +1,22 @@
 /**
  * `npm run bench -- NAME [--json FILE] [options of that benchmark]`: one file per benchmark, each exports
- * `bench(options)`.
+ * `bench`.
  */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
-const BENCHES: Readonly<Record<string, () => Promise<{ bench: (options: BenchOptions) => unknown }>>> = {
+interface Bench {
+  /**
+   * @param closers called at the end, the last one first
+   * @param folder of its own, removed at the end
+   * @returns its figures, for the file of `--json`
+   */
+  readonly bench: (options: BenchOptions, closers: (() => unknown)[], folder: string) => unknown;
+}
+
+const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   tlv: () => import('./tlv.ts'),
   iso8583: () => import('./iso8583.ts'),
   'card-data': () => import('./card-data.ts'),
@@ -30,8 +42,6 @@ const BENCHES: Readonly<Record<string, () => Promise<{ bench: (options: BenchOpt
 };
 
 export interface BenchOptions {
-  /** The file for the figures as JSON. */
-  readonly json?: string | undefined;
   /** How long each round of a load lasts; for `overload` and `soak` the whole run. */
   readonly seconds?: number | undefined;
   readonly rounds?: number | undefined;
@@ -77,8 +87,7 @@ if (values.webhooks !== undefined && values.webhooks !== 'none') {
 }
 const { bench } = await load();
 const number = (text: string | undefined) => (text === undefined ? undefined : Number(text));
-await bench({
-  json: values.json,
+const options: BenchOptions = {
   against: values.against,
   hsm: values.hsm,
   webhooks: values.webhooks,
@@ -88,4 +97,12 @@ await bench({
   gateways: number(values.gateways),
   rows: number(values.rows),
   data: values.data,
-});
+};
+const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
+const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+try {
+  const figures = await bench(options, closers, folder);
+  if (values.json && figures !== undefined) writeFileSync(values.json, `${JSON.stringify(figures, null, 2)}\n`);
+} finally {
+  for (const close of closers.reverse()) await close();
+}

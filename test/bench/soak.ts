@@ -2,9 +2,6 @@
  * Half of the measured capacity for an hour: whether memory, connections or the times of the event loop grow. Tables
  * and the audit trail do grow with each tap; the run prints them for comparison.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import { processUsage } from '../../src/tools/load/machine-watch.ts';
 import { Histogram, Tally } from '../../src/tools/load/tally.ts';
@@ -41,26 +38,24 @@ interface Sample {
   readonly p99Ms: number | undefined;
 }
 
-export async function bench({ json, seconds = SECONDS, gateways = GATEWAYS }: BenchOptions): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
-  const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
-  try {
-    const parts = await startParts(folder, closers, { gateways });
-    await refuseUnsafe(parts.database);
-    await measurePeak(parts, WARM_UP_SECONDS);
-    const perSecond = (await measurePeak(parts, PEAK_SECONDS)) / 2;
-    console.log(`${perSecond.toFixed(0)} taps per second for ${seconds} s\n${HEAD}`);
-    const samples = await run(parts, perSecond, seconds);
-    const slopes = {
-      rss: slopeOf(samples, ({ rssMb }) => rssMb),
-      heap: slopeOf(samples, ({ heapMb }) => heapMb),
-    };
-    printSlope('RSS', slopes.rss, seconds);
-    printSlope('Heap', slopes.heap, seconds);
-    if (json) writeFileSync(json, `${JSON.stringify({ perSecond, samples, slopes }, null, 2)}\n`);
-  } finally {
-    for (const close of closers.reverse()) await close();
-  }
+export async function bench(
+  { seconds = SECONDS, gateways = GATEWAYS }: BenchOptions,
+  closers: (() => unknown)[],
+  folder: string,
+): Promise<unknown> {
+  const parts = await startParts(folder, closers, { gateways });
+  await refuseUnsafe(parts.database);
+  await measurePeak(parts, WARM_UP_SECONDS);
+  const perSecond = (await measurePeak(parts, PEAK_SECONDS)) / 2;
+  console.log(`${perSecond.toFixed(0)} taps per second for ${seconds} s\n${HEAD}`);
+  const samples = await run(parts, perSecond, seconds);
+  const slopes = {
+    rss: slopeOf(samples, ({ rssMb }) => rssMb),
+    heap: slopeOf(samples, ({ heapMb }) => heapMb),
+  };
+  printSlope('RSS', slopes.rss, seconds);
+  printSlope('Heap', slopes.heap, seconds);
+  return { perSecond, samples, slopes };
 }
 
 async function run(parts: Parts, perSecond: number, seconds: number): Promise<readonly Sample[]> {

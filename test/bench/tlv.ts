@@ -8,7 +8,7 @@ import { writeDe55 } from '../../src/codecs/emv/de55.ts';
 import { encodeTlv, indexTlv, type TlvIndex } from '../../src/codecs/emv/tlv.ts';
 import { npmTlv } from '../emv/npm-tlv.ts';
 import vectors from '../vectors/tlv.json' with { type: 'json' };
-import { measure, ratio, report } from './measure.ts';
+import { type BenchReport, measure, ratio, report } from './measure.ts';
 
 /** 25 objects in 165 bytes, as a terminal sends them. */
 const DE55 = wire('icc-full-de55-mastercard-3byte-tags');
@@ -21,7 +21,7 @@ const FCI = wire('fci-visa-with-pdol-bf0c (moov bertlv benchmark message)');
  * left out, because none was faster than these two: ber-tlv 0.9.2 (25 µs), node-tlv 1.5.14 (33 µs), node-emv 1.0.23 (18
  * µs).
  */
-export async function bench({ json }: { readonly json?: string } = {}): Promise<void> {
+export async function bench(): Promise<BenchReport> {
   const de55Buffer = Buffer.from(DE55);
   const nodes = indexTlv(DE55).nodes();
   const smallest = encodeTlv(nodes.slice(0, 18));
@@ -53,7 +53,7 @@ export async function bench({ json }: { readonly json?: string } = {}): Promise<
     walkVsTomkp: ratio(results, 'DE55 full walk, every value a view', 'DE55 npm @tomkp/ber-tlv'),
     encodeVsTlv: ratio(results, 'DE55 encode', 'DE55 encode npm tlv'),
   };
-  report('BER-TLV', { results, ratios }, json);
+  return report('BER-TLV', { results, ratios });
 }
 
 /** The values that a tap needs first: amount, currency, AID, cryptogram and its kind, sequence number. */

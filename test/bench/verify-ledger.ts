@@ -2,8 +2,7 @@
  * How long `tapwire verify-ledger` takes for a day of a million taps (`--rows`), with processor time per tap and
  * memory. Both books are generated here, and agree. A constant time per tap shows that it is linear.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JobTable } from '../../src/jobs/job-table.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
@@ -19,24 +18,23 @@ const ROWS = 1_000_000;
 /** Interval between samples of the memory. */
 const LOOK_EVERY_MS = 50;
 
-export async function bench({ json, rows = ROWS }: BenchOptions): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
+export async function bench(
+  { rows = ROWS }: BenchOptions,
+  closers: (() => unknown)[],
+  folder: string,
+): Promise<unknown> {
   const { database, stop } = await prepareDatabase(readConfig({ TAPWIRE_DATA: folder }));
-  try {
-    const jobs = await JobTable.open(database, console.error);
-    await jobs.close();
-    const types = await loadProcessors();
-    await saveTenants(database, { type: 'type-1', config: types.get('type-1')!.exampleConfig });
-    await seedBooks(database, rows);
-    await database.query('analyze');
-    const postgres = Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
-    const parts = { Postgres: postgres, verifier: process.pid };
-    const figures = await measure(rows, parts, () => verifyLedger({ database, ledger: seededLedger(rows), types }));
-    if (json) writeFileSync(json, `${JSON.stringify({ rows, ...figures }, null, 2)}\n`);
-  } finally {
-    await stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  closers.push(stop);
+  const jobs = await JobTable.open(database, console.error);
+  await jobs.close();
+  const types = await loadProcessors();
+  await saveTenants(database, { type: 'type-1', config: types.get('type-1')!.exampleConfig });
+  await seedBooks(database, rows);
+  await database.query('analyze');
+  const postgres = Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
+  const parts = { Postgres: postgres, verifier: process.pid };
+  const figures = await measure(rows, parts, () => verifyLedger({ database, ledger: seededLedger(rows), types }));
+  return { rows, ...figures };
 }
 
 async function measure(

@@ -3,20 +3,16 @@
  * accepts them, and with one for a receiver that hangs. The three are measured alternating, on one gateway.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Database } from '../../src/store/postgres/open-database.ts';
-import { CONNECTIONS, MAX_PER_SECOND, type Parts, startParts } from './e2e.ts';
-import { checked, percentile, saturate } from './http-load.ts';
-import { processorTime } from './processor-time.ts';
+import { MAX_PER_SECOND, type Parts, startParts } from './e2e.ts';
+import { percentile } from './http-load.ts';
+import { type FullLoad, measureFullLoad, measurePeak, WARM_UP_SECONDS } from './peak.ts';
 import type { BenchOptions } from './run.ts';
 import { WebhookSink } from './webhook-sink.ts';
 
 const BACKLOG = 100_000;
 const SECONDS = 6;
 const ROUNDS = 3;
-const WARM_UP_SECONDS = 3;
 /** The directory of the gateway is updated, and the first attempts begin. */
 const SETTLE_MS = 3_000;
 /** Not the benchmark's own integrator: its taps have no webhooks of their own. */
@@ -25,32 +21,26 @@ const INTEGRATOR = 2;
 const KINDS = ['none', 'taken', 'hanging'] as const;
 type Kind = (typeof KINDS)[number];
 
-interface Figure {
-  readonly tapsPerSecond: number;
+interface Figure extends FullLoad {
   readonly attemptsPerSecond: number;
-  /** Processor time of gateway and Postgres, in microseconds, which other work on the machine does not affect. */
-  readonly microsecondsPerTap: number;
 }
 
 type Figures = Record<Kind, Figure[]>;
 
-export async function bench({ json, seconds = SECONDS, rounds = ROUNDS }: BenchOptions): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
-  const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
-  try {
-    const parts = await startParts(folder, closers);
-    const endpoints = await saveEndpoints(parts.database, folder, await WebhookSink.start(closers));
-    await parts.taps.prepare(WARM_UP_SECONDS * MAX_PER_SECOND);
-    checked(await saturate([parts.gatewayPort], CONNECTIONS, WARM_UP_SECONDS, parts.taps.next));
-    const figures: Figures = { none: [], taken: [], hanging: [] };
-    for (let round = 0; round < rounds; round++) {
-      for (const kind of KINDS) figures[kind].push(await measure(parts, kind, endpoints[kind], seconds));
-    }
-    printTable(figures);
-    if (json) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);
-  } finally {
-    for (const close of closers.reverse()) await close();
+export async function bench(
+  { seconds = SECONDS, rounds = ROUNDS }: BenchOptions,
+  closers: (() => unknown)[],
+  folder: string,
+): Promise<unknown> {
+  const parts = await startParts(folder, closers);
+  const endpoints = await saveEndpoints(parts.database, folder, await WebhookSink.start(closers));
+  await measurePeak(parts, WARM_UP_SECONDS);
+  const figures: Figures = { none: [], taken: [], hanging: [] };
+  for (let round = 0; round < rounds; round++) {
+    for (const kind of KINDS) figures[kind].push(await measure(parts, kind, endpoints[kind], seconds));
   }
+  printTable(figures);
+  return figures;
 }
 
 async function saveEndpoints(
@@ -65,25 +55,19 @@ async function saveEndpoints(
 }
 
 async function measure(parts: Parts, kind: Kind, endpoint: string | undefined, seconds: number): Promise<Figure> {
-  const { database, gatewayPort, taps } = parts;
+  const { database, taps } = parts;
   await taps.prepare(seconds * MAX_PER_SECOND);
   if (endpoint) await makeBacklog(database, endpoint);
   await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
   const attempts = await attemptsOf(database);
-  const before = processorTime(parts.pids);
-  const { perSecond: tapsPerSecond, responded } = checked(
-    await saturate([gatewayPort], CONNECTIONS, seconds, taps.next),
-  );
-  const after = processorTime(parts.pids);
-  const used = (part: string) => after[part]! - before[part]!;
-  const microsecondsPerTap = ((used('gateway') + used('Postgres')) * 1e6) / responded;
+  const load = await measureFullLoad(parts, seconds);
   const attemptsPerSecond = ((await attemptsOf(database)) - attempts) / seconds;
   const { rows } = await database.query("select count(*)::int as left from pgboss.job where name = 'webhook'");
   console.log(
-    `${kind.padEnd(8)} ${tapsPerSecond.toFixed(0)} taps/s of ${microsecondsPerTap.toFixed(0)} µs, ${attemptsPerSecond.toFixed(0)} attempts/s, ${rows[0].left} jobs left`,
+    `${kind.padEnd(8)} ${load.tapsPerSecond.toFixed(0)} taps/s of ${load.microsecondsPerTap.toFixed(0)} µs, ${attemptsPerSecond.toFixed(0)} attempts/s, ${rows[0].left} jobs left`,
   );
   await database.query("delete from pgboss.job where name = 'webhook'");
-  return { tapsPerSecond, attemptsPerSecond, microsecondsPerTap };
+  return { ...load, attemptsPerSecond };
 }
 
 async function attemptsOf(database: Database): Promise<number> {

@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { createApiKey } from '../../src/auth/api-key.ts';
 import type { Tenant } from '../../src/payments/ports/store-ports.ts';
 import { insertApiKey } from '../../src/store/credentials/api-keys.ts';
@@ -14,6 +14,7 @@ import {
   saveUser,
 } from '../../src/store/settings/tenants.ts';
 import type { Profile } from '../../src/tools/phone/profile.ts';
+import { createTokenIssuer } from './token-issuer.ts';
 
 const hoursToNoon = 12 - new Date().getUTCHours();
 /**
@@ -64,7 +65,7 @@ export async function saveTenants(database: Database, target: TestSwitch): Promi
     [1, 11],
     [2, 20],
   ] as const) {
-    const issuer = createIssuer(id);
+    const issuer = createTokenIssuer(`https://integrator-${id}.example`, `key-${id}`);
     issuers.set(id, issuer);
     await saveIntegrator(database, acquirerId, id, `Integrator ${id}`);
     const { iss, kid, algorithm, publicKey } = issuer;
@@ -126,14 +127,4 @@ async function createKey(database: Database, owner: Tenant): Promise<string> {
   const { text, record } = createApiKey(wanted);
   await insertApiKey(database, record);
   return text.reveal();
-}
-
-function createIssuer(integratorId: number): Profile['issuer'] {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', {
-    namedCurve: 'P-256',
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-  });
-  const named = { iss: `https://integrator-${integratorId}.example`, kid: `key-${integratorId}` };
-  return { ...named, audience: 'tapwire', algorithm: 'ES256', privateKey, publicKey };
 }

@@ -14,7 +14,7 @@ import { saveLoadMerchants } from '../../src/tools/load/load-profile.ts';
 import type { Profile } from '../../src/tools/phone/profile.ts';
 import { demoKeysOf } from '../../src/tools/simulator/demo-hsm.ts';
 import { type Simulator, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
-import { createBenchIssuer } from '../bench/bench-issuer.ts';
+import { createTokenIssuer } from './token-issuer.ts';
 
 /** Type 1 counts STANs for each terminal, type 2 for the whole acquirer. No RRN, STAN and terminal occurs at both. */
 const TYPES = ['type-1', 'type-2'] as const;
@@ -72,7 +72,7 @@ export class TwoSwitches {
     const [type, config] = [TYPES[id - 1]!, this.#configs[id - 1]!];
     await saveProcessor(database, { acquirerId: id, id: 1, type, config });
     await saveRoute(database, { acquirerId: id, id, processorId: 1, priority: 1 });
-    const issuer = createBenchIssuer(`https://acquirer-${id}.example`);
+    const issuer = createTokenIssuer(`https://acquirer-${id}.example`);
     const { iss, kid, algorithm, publicKey } = issuer;
     await saveIssuerKey(database, {
       ...{ issuer: iss, kid, acquirerId: id, integratorId: id },
