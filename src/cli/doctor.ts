@@ -123,11 +123,8 @@ export async function examine(config: Config, nowMs: number, url: string = gatew
 }
 
 async function behindTheDatabase(config: Config, database: Database, nowMs: number, url: string): Promise<Finding[]> {
-  const questions = {
-    isProduction: config.TAPWIRE_ENV === 'prod',
-    connectionsPerProcess: connectionsOfProcess(config.DATABASE_CONNECTIONS, config.CELL_NAME !== undefined),
-  };
-  const findings = await databaseFindings(database, questions);
+  const connections = connectionsOfProcess(config.DATABASE_CONNECTIONS, config.CELL_NAME !== undefined);
+  const findings = await databaseFindings(database, config.TAPWIRE_ENV === 'prod', connections);
   const { pending, unknown } = await migrationsOf(database);
   if (pending.length + unknown.length > 0) return findings; // the other checks read tables of this version
   findings.push(...(await restoreFindings(database)));

@@ -114,16 +114,15 @@ const CONNECTIONS_TO_SPARE = 10;
 /** Without these settings a confirmed commit can be lost, and with it the proof that a reversal is required. */
 const DURABILITY = ['fsync', 'full_page_writes', 'synchronous_commit'] as const;
 
-interface DatabaseQuestions {
-  readonly isProduction: boolean;
-  /** Number of connections that one gateway process opens. */
-  readonly connectionsPerProcess: number;
-}
-
-/** Version, schema, durability, replication, clock and free connections of the database. */
+/**
+ * Version, schema, durability, replication, clock and free connections of the database.
+ *
+ * @param connectionsPerProcess number of connections that one gateway process opens
+ */
 export async function databaseFindings(
   database: Database,
-  { isProduction, connectionsPerProcess }: DatabaseQuestions,
+  isProduction: boolean,
+  connectionsPerProcess: number,
 ): Promise<Finding[]> {
   return [
     await versionAndSchema(database),

@@ -1,4 +1,4 @@
-import { escapeHtml } from '../../../codecs/bytes/escape-html.ts';
+import { html, type Markup } from '../../../http/docs/html.ts';
 
 /** The position of a chart's grid lines. */
 export interface Scale {
@@ -85,20 +85,18 @@ const TIME_TICKS = 6;
 const TABLE_ROWS = 60;
 
 /** A chart as SVG, with its legend and a table of its figures. */
-export function chartFigure(chart: Chart): string {
+export function chartFigure(chart: Chart): Markup {
   const { title, description, series } = chart;
-  const legend = series
-    .map(({ name, colour }) => `<li><i style="background:var(${colour})"></i>${escapeHtml(name)}</li>`)
-    .join('');
-  return `<figure>
-<figcaption><h2>${escapeHtml(title)}</h2><p>${escapeHtml(description)}</p></figcaption>
+  const legend = series.map(({ name, colour }) => html`<li><i style="background:var(${colour})"></i>${name}</li>`);
+  return html`<figure>
+<figcaption><h2>${title}</h2><p>${description}</p></figcaption>
 <ul class="legend" aria-hidden="true">${legend}</ul>
 ${svgOf(chart)}
 ${tableOf(chart)}
 </figure>`;
 }
 
-function svgOf(chart: Chart): string {
+function svgOf(chart: Chart): Markup {
   const { title, xs, series, isStacked = false } = chart;
   const axis = chart.axis ?? timeAxis(xs);
   const layers = isStacked ? stacked(series) : series.map(({ values }) => ({ from: undefined, to: values }));
@@ -112,8 +110,8 @@ function svgOf(chart: Chart): string {
   const shapes = layers.map(({ from, to }, at) => {
     const colour = `var(${series[at]!.colour})`;
     return from === undefined
-      ? `<path class="line" style="stroke:${colour}" d="${lineOf(to, place)}"/>`
-      : `<path class="area" style="fill:${colour}" d="${areaOf(from, to, place)}"/>`;
+      ? html`<path class="line" style="stroke:${colour}" d="${lineOf(to, place)}"/>`
+      : html`<path class="area" style="fill:${colour}" d="${areaOf(from, to, place)}"/>`;
   });
   const data = JSON.stringify({
     x: xs.map((_, at) => round(place.x(at))),
@@ -124,11 +122,11 @@ function svgOf(chart: Chart): string {
       values: values.map((value) => (value === null ? '–' : chart.format(value))),
     })),
   });
-  return `<div class="plot" data-chart="${escapeHtml(data)}">
-<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${escapeHtml(`${title}: the table below has the figures`)}">
+  return html`<div class="plot" data-chart="${data}">
+<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}: the table below has the figures">
 ${gridOf(scale, chart.format)}
 ${ticksOf(axis, xs)}
-${shapes.toReversed().join('\n')}
+${shapes.toReversed()}
 <line class="cursor" y1="${TOP}" y2="${TOP + PLOT_HEIGHT}" x1="-9" x2="-9"/>
 </svg><div class="tip" hidden></div></div>`;
 }
@@ -165,22 +163,18 @@ function stacked(series: readonly ChartSeries[]): { from: number[]; to: number[]
   });
 }
 
-function gridOf({ ticks, positionOf }: Scale, format: Chart['format']): string {
-  return ticks
-    .map((tick) => {
-      const y = round(TOP + PLOT_HEIGHT * (1 - positionOf(tick)));
-      return `<line class="grid" x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y}" y2="${y}"/><text class="tick" x="${LEFT - 8}" y="${y + 4}" text-anchor="end">${escapeHtml(format(tick))}</text>`;
-    })
-    .join('');
+function gridOf({ ticks, positionOf }: Scale, format: Chart['format']): readonly Markup[] {
+  return ticks.map((tick) => {
+    const y = round(TOP + PLOT_HEIGHT * (1 - positionOf(tick)));
+    return html`<line class="grid" x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y}" y2="${y}"/><text class="tick" x="${LEFT - 8}" y="${y + 4}" text-anchor="end">${format(tick)}</text>`;
+  });
 }
 
-function ticksOf({ ticks, format }: Axis, xs: readonly number[]): string {
-  return ticks
-    .map((tick) => {
-      const x = round(xOf(tick, xs));
-      return `<text class="tick" x="${x}" y="${HEIGHT - 8}" text-anchor="middle">${escapeHtml(format(tick))}</text>`;
-    })
-    .join('');
+function ticksOf({ ticks, format }: Axis, xs: readonly number[]): readonly Markup[] {
+  return ticks.map((tick) => {
+    const x = round(xOf(tick, xs));
+    return html`<text class="tick" x="${x}" y="${HEIGHT - 8}" text-anchor="middle">${format(tick)}</text>`;
+  });
 }
 
 function xOf(x: number, xs: readonly number[]): number {
@@ -194,19 +188,28 @@ function timeAxis(xs: readonly number[]): Axis {
   return { name: 'Time', ticks, format: clock };
 }
 
-function tableOf({ title, xs, axis = timeAxis(xs), series, format }: Chart): string {
+function tableOf({ title, xs, axis = timeAxis(xs), series, format }: Chart): Markup {
   const every = Math.max(1, Math.ceil(xs.length / TABLE_ROWS));
-  const head = series.map(({ name }) => `<th scope="col">${escapeHtml(name)}</th>`).join('');
   const rows = xs.flatMap((x, at) => {
     if (at % every !== 0) return [];
-    const cells = series.map(({ values }) => `<td>${cellOf(values[at] ?? null, format)}</td>`).join('');
-    return [`<tr><th scope="row">${escapeHtml(axis.format(x))}</th>${cells}</tr>`];
+    const cells = series.map(({ values }) => {
+      const value = values[at] ?? null;
+      return value === null ? '–' : format(value);
+    });
+    return [[axis.format(x), ...cells]];
   });
-  return `<details><summary>Table</summary><div class="scroll"><table><caption>${escapeHtml(title)}</caption><thead><tr><th scope="col">${axis.name}</th>${head}</tr></thead><tbody>${rows.join('')}</tbody></table></div></details>`;
+  const heads = [axis.name, ...series.map(({ name }) => name)];
+  return html`<details><summary>Table</summary>${tableMarkup(heads, rows, title)}</details>`;
 }
 
-function cellOf(value: number | null, format: Chart['format']): string {
-  return value === null ? '–' : escapeHtml(format(value));
+/** A table that scrolls. The first cell of a row is its head. */
+export function tableMarkup(heads: readonly string[], rows: readonly (readonly string[])[], title?: string): Markup {
+  const caption = title !== undefined && html`<caption>${title}</caption>`;
+  const head = heads.map((each) => html`<th scope="col">${each}</th>`);
+  const body = rows.map(
+    ([name, ...cells]) => html`<tr><th scope="row">${name}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`,
+  );
+  return html`<div class="scroll"><table>${caption}<thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
 }
 
 /** `12 s`, `1:05`. */

@@ -1,9 +1,9 @@
 import type { LoadResult } from '#schemas/load';
-import { escapeHtml } from '../../../codecs/bytes/escape-html.ts';
+import { html, type Markup } from '../../../http/docs/html.ts';
 import type { LoadRecord } from '../load-run.ts';
 import type { MachineSample } from '../machine-watch.ts';
 import type { Threshold } from '../thresholds.ts';
-import { chartFigure } from './chart.ts';
+import { chartFigure, tableMarkup } from './chart.ts';
 import { chartsOfTest } from './charts-of-test.ts';
 
 /** The interactive part of the report: the figures under the pointer. Charts and tables are complete without it. */
@@ -100,23 +100,22 @@ export function htmlReport(
 ): string {
   const { plan, machine, startedAt } = result;
   const title = `Load test of ${plan.target}`;
-  const charts = chartsOfTest(record, samples).map(chartFigure).join('\n');
-  return `<!doctype html>
+  return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<title>${escapeHtml(title)}</title><style>${REPORT_STYLE}</style></head>
+<title>${title}</title><style>${{ markup: REPORT_STYLE }}</style></head>
 <body><main>
-<h1>${escapeHtml(title)}</h1>
-<p class="sub">${escapeHtml(`${startedAt.replace('T', ' ').replace(/\..*/, '')} UTC · ${planInWords(plan)} · ${machine}`)}</p>
+<h1>${title}</h1>
+<p class="sub">${startedAt.replace('T', ' ').replace(/\..*/, '')} UTC · ${planInWords(plan)} · ${machine}</p>
 ${notesOf(result, verdict)}
 <ul class="tiles">${tilesOf(result)}</ul>
 <div class="charts">
-${charts}
+${chartsOfTest(record, samples).map(chartFigure)}
 </div>
 ${scenarioSection(result)}
 ${stepSection(result)}
-<footer>${escapeHtml(`Seed ${plan.seed}. A call is what one client does: a tap, a tap with its PIN, a link from its making to its payment, a query. Its latency counts from the moment it was due. ${result.ledger.description}.`)}</footer>
-</main><script>${REPORT_SCRIPT}</script></body></html>
-`;
+<footer>Seed ${plan.seed}. A call is what one client does: a tap, a tap with its PIN, a link from its making to its payment, a query. Its latency counts from the moment it was due. ${result.ledger.description}.</footer>
+</main><script>${{ markup: REPORT_SCRIPT }}</script></body></html>
+`.markup;
 }
 
 function planInWords({
@@ -131,7 +130,7 @@ function planInWords({
   return `${arrivals}, ${perSecond} a second for ${durationSeconds} s · ${phones} phones, ${lines}`;
 }
 
-function notesOf({ generator, endedBy, ledger }: LoadResult, { thresholds, failed }: Verdict): string {
+function notesOf({ generator, endedBy, ledger }: LoadResult, { thresholds, failed }: Verdict): readonly Markup[] {
   const demanded = thresholds.map(({ text }) => text).join(', ');
   const notes = [
     failed.length > 0 && ['bad', `Failed: ${failed.join('; ')}.`],
@@ -140,10 +139,10 @@ function notesOf({ generator, endedBy, ledger }: LoadResult, { thresholds, faile
     generator.isLimit && ['warn', `The generator may have been the limit: ${generator.description.join('; ')}.`],
     endedBy === 'signal' && ['', 'The test was stopped by hand before its end.'],
   ].filter((note) => note !== false);
-  return notes.map(([kind = '', text = '']) => `<p class="note ${kind}">${escapeHtml(text)}</p>`).join('');
+  return notes.map(([kind = '', text = '']) => html`<p class="note ${kind}">${text}</p>`);
 }
 
-function tilesOf(result: LoadResult): string {
+function tilesOf(result: LoadResult): readonly Markup[] {
   const { perSecond, responded, p50Ms, p99Ms, errors, lost, unsent, sent, ledger } = result;
   const failed = errors + lost + unsent;
   const share = sent + unsent === 0 ? 0 : (100 * failed) / (sent + unsent);
@@ -153,13 +152,9 @@ function tilesOf(result: LoadResult): string {
     tile(responded.toLocaleString('en'), `responses to ${sent.toLocaleString('en')} sent`),
     tile(milliseconds(p50Ms), 'p50'),
     tile(milliseconds(p99Ms), 'p99'),
-    tile(
-      failed === 0 ? '0' : `${failed.toLocaleString('en')}`,
-      `errors, lost, not sent (${share.toFixed(2)} %)`,
-      failed > 0 ? 'bad' : '',
-    ),
+    tile(failed.toLocaleString('en'), `errors, lost, not sent (${share.toFixed(2)} %)`, failed > 0 ? 'bad' : ''),
     tile(books.word, 'ledger', books.tone),
-  ].join('');
+  ];
 }
 
 function toneOf(isOk: boolean | null): string {
@@ -167,35 +162,26 @@ function toneOf(isOk: boolean | null): string {
   return isOk ? 'good' : 'bad';
 }
 
-function tile(figure: string, name: string, tone = ''): string {
-  return `<li><b class="${tone}">${escapeHtml(figure)}</b><span>${escapeHtml(name)}</span></li>`;
+function tile(figure: string, name: string, tone = ''): Markup {
+  return html`<li><b class="${tone}">${figure}</b><span>${name}</span></li>`;
 }
 
-function scenarioSection({ scenarios }: LoadResult): string {
+function scenarioSection({ scenarios }: LoadResult): Markup {
   const heads = ['Scenario', 'Responses', 'p50', 'p90', 'p99', 'p99.9', 'max', 'Unexpected', 'Outcomes'];
   const rows = Object.entries(scenarios).map(([name, each]) => {
     const latencies = [each.p50Ms, each.p90Ms, each.p99Ms, each.p999Ms, each.maxMs].map(milliseconds);
     const outcomes = Object.entries(each.outcomes).map(([outcome, count]) => `${count} ${outcome}`);
-    const cells = [String(each.responded), ...latencies, String(each.unexpected)].map(
-      (cell) => `<td>${escapeHtml(cell)}</td>`,
-    );
-    return `<tr><th scope="row">${escapeHtml(name)}</th>${cells.join('')}<td>${escapeHtml(outcomes.join(', '))}</td></tr>`;
+    return [name, String(each.responded), ...latencies, String(each.unexpected), outcomes.join(', ')];
   });
-  return `<section><h2>Scenarios</h2><div class="scroll">${table(heads, rows)}</div></section>`;
+  return html`<section><h2>Scenarios</h2>${tableMarkup(heads, rows)}</section>`;
 }
 
-function stepSection({ steps }: LoadResult): string {
-  if (steps.length === 0) return '';
+function stepSection({ steps }: LoadResult): Markup | undefined {
+  if (steps.length === 0) return undefined;
   const rows = steps.map(({ perSecond, responsesPerSecond, p99Ms, broke }) => {
-    const cells = [responsesPerSecond.toFixed(0), milliseconds(p99Ms), broke ?? 'held'];
-    return `<tr><th scope="row">${perSecond}/s</th>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')}</tr>`;
+    return [`${perSecond}/s`, responsesPerSecond.toFixed(0), milliseconds(p99Ms), broke ?? 'held'];
   });
-  return `<section><h2>Steps</h2><div class="scroll">${table(['Due', 'Responses a second', 'p99', ''], rows)}</div></section>`;
-}
-
-function table(heads: readonly string[], rows: readonly string[]): string {
-  const head = heads.map((each) => `<th scope="col">${each}</th>`).join('');
-  return `<table><thead><tr>${head}</tr></thead><tbody>${rows.join('')}</tbody></table>`;
+  return html`<section><h2>Steps</h2>${tableMarkup(['Due', 'Responses a second', 'p99', ''], rows)}</section>`;
 }
 
 function milliseconds(ms: number | null): string {
