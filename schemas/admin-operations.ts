@@ -4,6 +4,7 @@ import {
   apiKeyPath,
   attesterPath,
   blockedDevicePath,
+  installationUserPath,
   integratorPath,
   issuerKeyPath,
   merchantPath,
@@ -29,7 +30,17 @@ import {
   storedUser,
   userChange,
 } from './admin-credentials.ts';
-import { processorChange, processorSettings, routeSettings, storedProcessor, storedRoute } from './admin-routing.ts';
+import { hsmKeyPage, registeredKey } from './admin-hsm-keys.ts';
+import {
+  processorChange,
+  processorFinding,
+  processorSettings,
+  routeQuestion,
+  routeSettings,
+  routeVerdict,
+  storedProcessor,
+  storedRoute,
+} from './admin-routing.ts';
 import {
   acquirerChange,
   integratorChange,
@@ -47,7 +58,7 @@ import {
   terminalChange,
 } from './admin-tenants.ts';
 import { attesterChange, newAttester, storedAttester } from './attestation.ts';
-import { create, get, type Operation, patch, put, remove } from './operation.ts';
+import { create, get, type Operation, patch, post, put, remove } from './operation.ts';
 import {
   newTerminalProfile,
   profilePage,
@@ -55,13 +66,15 @@ import {
   storedTerminalProfile,
   terminalProfileChange,
 } from './terminal-profile.ts';
-import { callback, callbackRegistration, callbackSecret, secretRotation } from './webhook.ts';
+import { newTransactionNote, notesPath, transactionNote } from './transaction-note.ts';
+import { callback, callbackRegistration, callbackSecret, callbackTest, secretRotation } from './webhook.ts';
 
 /** Schema of a response without a body. */
 const nothing = z.unknown().transform(() => undefined);
 const empty = z.object({});
 const acquirer = '/acquirers/{acquirerId}';
 const profiles = `${acquirer}/softposconfigs`;
+const notes = `${acquirer}/transactions/{id}/notes`;
 const linkCallback = `${acquirer}/integrators/{id}/callbacks/links`;
 
 /** What the operations of one kind of settings read and return. */
@@ -173,6 +186,18 @@ export const ADMIN_OPERATIONS = {
     query: changePage,
     response: z.array(recordedChange),
   }),
+  listHsmKeys: get(`${acquirer}/hsm-keys`, 'key', {
+    params: acquirerPath,
+    query: hsmKeyPage,
+    response: z.array(registeredKey),
+  }),
+  listHsmKeysOfInstallation: get('/hsm-keys', 'key', { query: hsmKeyPage, response: z.array(registeredKey) }),
+  listNotesOfTransaction: get(notes, 'key', { params: notesPath, response: z.array(transactionNote) }),
+  addNoteToTransaction: create(notes, 'key', {
+    params: notesPath,
+    body: newTransactionNote,
+    response: transactionNote,
+  }),
   listChangesOfInstallation: get('/audit', 'key', { query: changePage, response: z.array(recordedChange) }),
   listIntegrators: integrators.list,
   addIntegrator: integrators.add,
@@ -217,6 +242,20 @@ export const ADMIN_OPERATIONS = {
     body: newPassword,
     response: madePassword,
   }),
+  listInstallationUsers: get('/users', 'key', { query: users.list.query, response: z.array(storedUser) }),
+  addInstallationUser: create('/users', 'key', { body: newUser, response: createdUser }),
+  showInstallationUser: get('/users/{id}', 'key', { params: installationUserPath, response: storedUser }),
+  changeInstallationUser: patch('/users/{id}', 'key', {
+    params: installationUserPath,
+    body: userChange,
+    response: storedUser,
+  }),
+  removeInstallationUser: remove('/users/{id}', 'key', { params: installationUserPath, response: nothing }),
+  resetPasswordOfInstallationUser: create('/users/{id}/password', 'key', {
+    params: installationUserPath,
+    body: newPassword,
+    response: madePassword,
+  }),
   listIssuerKeys: issuerKeys.list,
   addIssuerKey: issuerKeys.add,
   showIssuerKey: issuerKeys.show,
@@ -226,11 +265,20 @@ export const ADMIN_OPERATIONS = {
   showProcessor: processors.show,
   changeProcessor: processors.change,
   removeProcessor: processors.remove,
+  checkProcessor: post(`${processors.show.path}/check`, 'key', {
+    params: processorPath,
+    response: z.array(processorFinding),
+  }),
   listRoutes: routes.list,
   addRoute: routes.add,
   showRoute: routes.show,
   changeRoute: routes.change,
   removeRoute: routes.remove,
+  checkRoutes: post(`${routes.list.path}/check`, 'key', {
+    params: acquirerPath,
+    body: routeQuestion,
+    response: z.array(routeVerdict),
+  }),
   getCallbackUrlOfLinks: get(linkCallback, 'key', { params: integratorPath, response: callback }),
   setCallbackUrlOfLinks: put(linkCallback, 'key', {
     params: integratorPath,
@@ -242,6 +290,14 @@ export const ADMIN_OPERATIONS = {
     params: integratorPath,
     body: secretRotation,
     response: callbackSecret,
+  }),
+  checkCallbackUrlOfLinks: post(`${linkCallback}/test`, 'key', {
+    params: integratorPath,
+    response: z.array(callbackTest),
+  }),
+  checkCallbackUrlOfTaps: post(`${acquirer}/integrators/{id}/callbacks/taps/test`, 'key', {
+    params: integratorPath,
+    response: z.array(callbackTest),
   }),
   createTerminalProfile: create(profiles, 'key', {
     params: acquirerPath,

@@ -98,6 +98,44 @@ export const storedRoute = z
   })
   .meta({ id: 'Route' });
 
+/** What an examination of a processor finds, as `tapwire doctor` states it. */
+export const processorFinding = z
+  .object({
+    verdict: z.enum(['good', 'warning', 'fault']).describe('Verdict about the examined part'),
+    part: z.string().describe('Examined part'),
+    description: z.string().describe('State of the part'),
+    advice: z.string().nullable().describe('Recommended act; null if nothing needs to be done'),
+  })
+  .meta({ id: 'ProcessorFinding' });
+
+/** A tap that could be submitted. The amount is no condition of a route. */
+export const routeQuestion = z
+  .strictObject({
+    currency: currency.unwrap().describe('Currency of the tap, ISO 4217 alphabetic code'),
+    scheme: scheme.default(null).describe('Scheme of the card; null for a card without a known scheme'),
+    xTid: xTid.unwrap().describe('Terminal (`x-tid`) that submits the tap'),
+    isMandate: z.boolean().default(false).describe('Whether the tap verifies the card for a debit order mandate (TT3)'),
+  })
+  .meta({ id: 'RouteQuestion' });
+
+/** A route, and whether it takes a tap. */
+export const routeVerdict = z
+  .object({
+    routeId: numberedId.describe('Id of the route'),
+    verdict: z
+      .enum(['chosen', 'fallback', 'unavailable', 'unfit'])
+      .describe(
+        'Place of the route: `chosen` takes the tap, a `fallback` takes it if those before cannot, `unavailable` fits without a switch that is signed on, and `unfit` does not take it',
+      ),
+    reason: z.string().describe('Reason for the verdict'),
+    processorId: numberedId.describe('Id of the processor that receives the taps of the route'),
+    priority,
+  })
+  .meta({ id: 'RouteVerdict' });
+
+export type ProcessorFinding = z.output<typeof processorFinding>;
+export type RouteQuestion = z.output<typeof routeQuestion>;
+export type RouteVerdict = z.output<typeof routeVerdict>;
 export type ProcessorSettings = z.output<typeof processorSettings>;
 export type ProcessorChange = z.output<typeof processorChange>;
 export type RouteSettings = z.output<typeof routeSettings>;

@@ -37,6 +37,7 @@ export const blockedDevicePath = acquirerPath.extend({
 export const attesterPath = acquirerPath.extend({ id: nameInPath.describe('Value of `name` of the attester') });
 export const apiKeyPath = acquirerPath.extend({ id: nameInPath.describe('Id of the API key, not its key text') });
 export const portalUserPath = acquirerPath.extend({ id: z.uuid().describe('Id of the portal user') });
+export const installationUserPath = z.object({ id: z.uuid().describe('Id of the user of the installation') });
 export const issuerKeyPath = acquirerPath.extend({ id: z.uuid().describe('Id of the issuer key') });
 
 /** Only decimal digits, as in the other lists: `1e2`, ` 5` and `0x10` are refused. */

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { numberedId, numberInPath } from './admin.ts';
 import { writtenAmount } from './console-transactions.ts';
+import { savedView, viewName } from './console-views.ts';
 import { undeliveredFilter } from './console-work.ts';
 import { MAX_PASSWORD_CHARS, oneTimeCode } from './login.ts';
 import { plainText } from './plain-text.ts';
@@ -112,5 +113,7 @@ export const accountAct = z.discriminatedUnion('act', [
   z.strictObject({ act: z.literal('beginTotp'), password, code: oneTimeCode.optional() }),
   z.strictObject({ act: z.literal('confirmTotp'), code: oneTimeCode }),
   z.strictObject({ act: z.literal('removeTotp'), password, code: oneTimeCode.optional() }),
+  savedView.extend({ act: z.literal('saveView') }),
+  z.strictObject({ act: z.literal('removeView'), name: viewName }),
 ]);
 export type AccountAct = z.output<typeof accountAct>;

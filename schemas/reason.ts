@@ -45,8 +45,9 @@ function passesLuhn(digits: string): boolean {
   return sum % 10 === 0;
 }
 
-/** Why a person does something, kept for as long as the audit trail: it must never contain a card number. */
-export const reason = plainText(MAX_REASON_CHARS).refine(
-  (text) => !mayContainPan(text),
-  'must not contain a card number',
-);
+/** Text in a person's own words that is stored: it must never contain a card number. */
+export const textWithoutPan = (maxChars: number) =>
+  plainText(maxChars).refine((text) => !mayContainPan(text), 'must not contain a card number');
+
+/** Why a person does something, kept for as long as the audit trail. */
+export const reason = textWithoutPan(MAX_REASON_CHARS);

@@ -189,6 +189,20 @@ export const webhookAttempt = z
 
 export type WebhookAttemptView = z.infer<typeof webhookAttempt>;
 
+/** The result of a test of an endpoint. */
+export const callbackTest = z
+  .object({
+    verdict: z
+      .enum(['good', 'fault'])
+      .describe('Result: `good` if the receiver responded with a status from 200 to 299'),
+    url: webhookAttempt.shape.url,
+    status: webhookAttempt.shape.status,
+    error: webhookAttempt.shape.error,
+    durationMs: webhookAttempt.shape.durationMs,
+    response: webhookAttempt.shape.response,
+  })
+  .meta({ id: 'CallbackTest' });
+
 const MAX_LIMIT = 500;
 const DEFAULT_LIMIT = 100;
 

@@ -21,6 +21,7 @@ export const commands: Commands = {
   ),
   show: command('--acquirer ID --integrator ID [--serves links]: show the URL', show),
   off: command('--acquirer ID --integrator ID [--serves links]: stop webhooks for links and intents', off),
+  test: command('--acquirer ID --integrator ID [--serves links]: send a signed test request to the URL', test),
   secret: command(
     '--acquirer ID --integrator ID [--serves links] [--compromised]: issue a new secret; for a day, both secrets sign (--compromised: all earlier ones end at once)',
     secret,
@@ -69,6 +70,18 @@ function secret(args: string[]): Promise<void> {
   });
 }
 
+/** Exit code 1 unless the receiver responded with a status from 200 to 299. */
+function test(args: string[]): Promise<number> {
+  const { owner } = parse(args);
+  return onCallbacks(async (callbacks) => {
+    const attempt = await callbacks.test(owner, SERVES);
+    if (!attempt) throw nothingSet();
+    const { url, status, error, durationMs } = attempt;
+    console.log(`${url} responded with ${status ?? error} in ${durationMs} ms.`);
+    return status !== null && status >= 200 && status < 300 ? 0 : 1;
+  });
+}
+
 function parse(args: string[]) {
   const serves = { ...text, default: SERVES };
   const options = { acquirer: text, integrator: text, serves, compromised: flag };
@@ -82,14 +95,15 @@ function parse(args: string[]) {
   return { owner, words, isCompromised: values.compromised };
 }
 
-async function onCallbacks(act: (callbacks: CallbackRegistry) => Promise<void>): Promise<void> {
+async function onCallbacks<Result>(act: (callbacks: CallbackRegistry) => Promise<Result>): Promise<Result> {
   const config = readConfig(process.env);
   const policy = callbackPolicy(config.TAPWIRE_ENV);
   const fetcher = new GuardedFetch({ policy });
   return onDatabase(async (database) => {
     const endpoints = new RecordedWebhookEndpoints(database, actor());
     const vault = createSecretVault(await openKeyRing(config));
-    return act(new CallbackRegistry({ endpoints, vault, policy, fetcher, onChange: async () => {} }));
+    const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
+    return act(new CallbackRegistry({ endpoints, vault, policy, clock, fetcher, onChange: async () => {} }));
   });
 }
 

@@ -117,7 +117,7 @@ async function tell(database: Database, key: TransactionKey): Promise<Transactio
   );
 }
 
-function textOf({ summary, trail, messages, webhooks, related, resolutions }: TransactionStory): string {
+function textOf({ summary, trail, messages, webhooks, related, resolutions, notes }: TransactionStory): string {
   const known = Object.entries(summary).filter(([, value]) => value !== null && typeof value !== 'object');
   const width = Math.max(...known.map(([name]) => name.length));
   const sections: [title: string, lines: readonly string[]][] = [
@@ -130,6 +130,7 @@ function textOf({ summary, trail, messages, webhooks, related, resolutions }: Tr
     ],
     ['Refunds and voids', related.map((each) => wordsOf(each))],
     ['Resolutions', resolutions.map((each) => wordsOf(each))],
+    ['Notes', notes.map(({ at, author, text: note }) => `${at}  ${author}: ${note}`)],
   ];
   return sections
     .filter(([, lines]) => lines.length > 0)

@@ -1,4 +1,5 @@
 import type { AccountAct } from '#schemas/console';
+import type { SavedView } from '#schemas/console-views';
 import { type CheckLogin, type LoginLimits, type LoginTries, userSubject } from '../auth/portal/log-in.ts';
 import { actorOf, type PortalSession } from '../auth/portal/portal-session.ts';
 import {
@@ -12,6 +13,7 @@ import { AuthError, invalidValue, NotFound, RequestRejected, Throttled } from '.
 import type { UserTotp } from '../store/credentials/user-totp.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { endSessions, type ListedSession, listSessions } from './store/console-sessions.ts';
+import { listViews, removeView, saveView, type ViewOwner } from './store/saved-views.ts';
 
 export interface AccountParts {
   readonly database: Database;
@@ -35,8 +37,12 @@ export interface ShownAccount {
 
 export type ShownSession = ListedSession & { readonly isThis: boolean };
 
-/** The result of an act: a code to scan, recovery codes to keep, or how many sessions ended. */
-export type AccountResult = EnrolmentCode | { readonly recoveryCodes: readonly string[] } | { readonly ended: number };
+/** The result of an act: a code to scan, recovery codes to keep, how many sessions ended, or the saved views. */
+export type AccountResult =
+  | EnrolmentCode
+  | { readonly recoveryCodes: readonly string[] }
+  | { readonly ended: number }
+  | { readonly views: readonly SavedView[] };
 
 /** The accounts of people at the console: their sessions and second factors. */
 export class Accounts {
@@ -77,7 +83,18 @@ export class Accounts {
         return this.#confirmTotp(session, act.code);
       case 'removeTotp':
         return this.#removeTotp(session, act, ip);
+      case 'saveView':
+        await saveView(this.#parts.database, viewOwnerOf(session), act);
+        return this.views(session);
+      case 'removeView':
+        await removeView(this.#parts.database, viewOwnerOf(session), act.name);
+        return this.views(session);
     }
+  }
+
+  /** The views that the person has saved. */
+  async views(session: PortalSession): Promise<{ readonly views: readonly SavedView[] }> {
+    return { views: await listViews(this.#parts.database, viewOwnerOf(session)) };
   }
 
   async #endSession(session: PortalSession, id: string): Promise<AccountResult> {
@@ -150,6 +167,10 @@ type GivenLogin = Pick<Extract<AccountAct, { act: 'beginTotp' }>, 'password' | '
 
 function keyOf({ user: { id, owner } }: PortalSession) {
   return { acquirerId: owner.acquirerId, userId: id };
+}
+
+function viewOwnerOf({ user }: PortalSession): ViewOwner {
+  return { acquirerId: user.owner.acquirerId, personId: user.id, isUser: user.provider === undefined };
 }
 
 function isAdmin({ user, mustEnrol }: PortalSession): boolean {

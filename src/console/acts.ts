@@ -17,6 +17,7 @@ import { acquirersInSight } from './store/console-names.ts';
 import { askProcess } from './store/stored-figures.ts';
 import type { TransactionLists } from './store/transaction-list.ts';
 import { findWebhooks, type UndeliveredEvent } from './store/work-lists.ts';
+import { withoutCards } from './transaction-browser.ts';
 
 export interface ActParts {
   readonly database: Database;
@@ -125,7 +126,7 @@ export class ConsoleActs {
     if (events.length > MAX_REPLAYED) throw new RequestRejected('TOO_MANY_EVENTS');
     for (const ofOwner of Map.groupBy(events, ownerOf).values()) {
       const { acquirerId, integratorId } = ofOwner[0]!;
-      const what = { filter, integratorId, events: ofOwner.length };
+      const what = { filter: withoutCards(filter), integratorId, events: ofOwner.length };
       await this.#record(actor, act, { acquirerId, kind: 'webhook event', id: 'several' }, what);
       const ids = ofOwner.map(({ id }) => id);
       await webhooks.replayUndelivered({ acquirerId, integratorId }, ids);

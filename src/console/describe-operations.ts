@@ -37,7 +37,8 @@ export interface Administration {
   readonly dependent: readonly DescribedDependent[];
 }
 
-const OF_SETTINGS = /^\/(?:acquirers(?:\/:acquirerId(?:\/|$)|$)|audit$)/;
+/** Notes are written where their transaction is shown. */
+const OF_SETTINGS = /^\/(?:acquirers(?:\/:acquirerId(?:\/(?!transactions\/)|$)|$)|audit$|hsm-keys$|users(?:\/|$))/;
 
 /**
  * The operations of the admin API that a person may use, from the table of routes. A new operation needs nothing here, and

@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ListPosition, TransactionListFilter } from '#schemas/console-transactions';
+import { mayContainPan } from '#schemas/reason';
 import { actorOf, type PortalSession } from '../auth/portal/portal-session.ts';
 import { RequestRejected } from '../basics/errors.ts';
 import { isUuid } from '../basics/uuid.ts';
@@ -113,10 +115,12 @@ const MAX_NEW = 99;
 const SEARCHED_DAYS = 7;
 const DAY_MS = 86_400_000;
 /**
- * Rows of one file, 20 MB. Reading them takes seconds of the database that serves the taps, and the browser keeps the file
- * in memory. A file is complete or refused: a person would not notice that a file lacks rows.
+ * Rows of one file, 200 MB, which the browser keeps. A spreadsheet has room for 1,048,576. A file is complete or refused: a
+ * person would not notice that a file lacks rows.
  */
-const MAX_EXPORTED = 100_000;
+const MAX_EXPORTED = 1_000_000;
+/** Reading more takes seconds of the database that serves the taps, so that it gets as much time between two batches. */
+const EXPORTED_AT_ONCE = 50_000;
 /** Rows of one statement: few enough to end within its limit, also with a busy disk. */
 const EXPORT_BATCH = 2_000;
 
@@ -176,25 +180,32 @@ export class TransactionBrowser {
   }
 
   /**
-   * All rows of the filter as CSV. The export is recorded before its first row is read.
+   * All rows of the filter as CSV, and how many there were when they were counted. The export is recorded before its first
+   * row is read. A large one takes at most half of the time of one connection, so that a person continues meanwhile.
    *
    * @throws RequestRejected EXPORT_TOO_LARGE, SEARCH_TOO_SLOW
    */
-  async export(viewer: Viewer, filter: TransactionListFilter): Promise<AsyncGenerator<string>> {
+  async export(
+    viewer: Viewer,
+    filter: TransactionListFilter,
+  ): Promise<{ readonly rows: number; readonly lines: AsyncGenerator<string> }> {
     const { query } = await this.#prepare(viewer, filter);
     const total = await this.#listsOf(viewer).count(query, MAX_EXPORTED);
     if (total === undefined) throw new RequestRejected('SEARCH_TOO_SLOW');
     if (total.isMore) throw new RequestRejected('EXPORT_TOO_LARGE');
     await this.#record(viewer, filter, total.count);
-    return this.#lines(this.#listsOf(viewer), query);
+    const lines = this.#lines(this.#listsOf(viewer), query, total.count > EXPORTED_AT_ONCE);
+    return { rows: total.count, lines };
   }
 
-  async *#lines(lists: TransactionLists, query: ListQuery): AsyncGenerator<string> {
+  async *#lines(lists: TransactionLists, query: ListQuery, isPaced: boolean): AsyncGenerator<string> {
     let after: ListPosition | undefined;
     let page: FoundPage;
     yield CSV_TITLES;
     do {
+      const startedAtMs = performance.now();
       page = await lists.page(query, after, EXPORT_BATCH);
+      if (isPaced) await sleep(performance.now() - startedAtMs);
       if (page.rows.length > 0) yield page.rows.map((row) => transactionCsvLine(this.#shown(row))).join('');
       const last = page.rows.at(-1)?.position.split('_');
       after = last && { micros: last[0]!, id: last[1]! };
@@ -237,7 +248,7 @@ export class TransactionBrowser {
   /** In the audit of the acquirer whose transactions the file has, or of the installation for several. */
   #record(viewer: Viewer, filter: TransactionListFilter, rows: number): Promise<void> {
     const acquirerId = viewer.acquirerId ?? filter.acquirer ?? INSTALLATION;
-    const after = { did: 'exportTransactions', filter: withoutTerm(filter), rows };
+    const after = { did: 'exportTransactions', filter: withoutCards(filter), rows };
     return inAdminCommit(this.#parts.database, acquirerId, (client) =>
       recordChange(
         client,
@@ -248,7 +259,9 @@ export class TransactionBrowser {
   }
 }
 
-/** A search term may be a card number, which must not be stored. */
-function withoutTerm({ q, ...filter }: TransactionListFilter): object {
-  return q ? { ...filter, q: '[withheld]' } : filter;
+/** A filter as it may be stored: without the search term, and without a text that may be a card number. */
+export function withoutCards(filter: object): object {
+  const isWithheld = ([name, value]: [string, unknown]) =>
+    name === 'q' || (typeof value === 'string' && mayContainPan(value));
+  return Object.fromEntries(Object.entries(filter).map((each) => (isWithheld(each) ? [each[0], '[withheld]'] : each)));
 }

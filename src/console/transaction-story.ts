@@ -1,4 +1,5 @@
 import { RESPONSE_CODES } from '#schemas/response-codes';
+import type { TransactionNote } from '#schemas/transaction-note';
 import type { WebhookAttemptView, WebhookEventView } from '#schemas/webhook';
 import { Iso8583Error } from '../basics/errors.ts';
 import { type TlvRow, tlvRows } from '../codecs/emv/describe-tlv.ts';
@@ -24,6 +25,7 @@ import { indexChipTags } from '../payments/taps/read-tap.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { findMessages, type KeptExchange } from '../store/transactions/attempt-messages.ts';
 import { findResolutions, type ShownResolution } from '../store/transactions/review-store.ts';
+import { findNotes } from '../store/transactions/transaction-notes.ts';
 import type { StoredProcessor } from '../switching/switches/acquirer-switches.ts';
 import type { MaskedMessage } from '../switching/switches/ports.ts';
 import type { EventReader } from '../webhooks/ports.ts';
@@ -133,6 +135,8 @@ export interface TransactionStory {
   readonly related: readonly RelatedTransaction[];
   /** What people have found in the switch's books, newest first. */
   readonly resolutions: readonly ShownResolution[];
+  /** What the staff of the acquirer wrote, oldest first. */
+  readonly notes: readonly TransactionNote[];
 }
 
 /** Undefined when the transaction does not exist. */
@@ -140,12 +144,13 @@ export async function tellTransaction(parts: StoryParts, key: TransactionKey): P
   const { database, transactions, directory } = parts;
   const transaction = await transactions.findOwned({ acquirerId: key.acquirerId }, key.id);
   if (!transaction) return undefined;
-  const [events, messages, webhooks, related, resolutions] = await Promise.all([
+  const [events, messages, webhooks, related, resolutions, notes] = await Promise.all([
     transactions.events(transaction),
     findMessages(database, transaction),
     webhooksOf(parts, transaction),
     relatedTo(database, transaction),
     findResolutions(database, transaction),
+    findNotes(database, transaction),
   ]);
   return {
     summary: summaryOf(transaction, directory),
@@ -155,6 +160,7 @@ export async function tellTransaction(parts: StoryParts, key: TransactionKey): P
     webhooks,
     related,
     resolutions,
+    notes,
   };
 }
 

@@ -243,7 +243,7 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
   EXPORT_TOO_LARGE: {
     status: 422,
     errorCode: 104,
-    detail: 'The filter matches more than 100,000 transactions. Choose a shorter time range.',
+    detail: 'The filter matches more than 1,000,000 transactions. Choose a shorter time range.',
   },
   SEARCH_TOO_SLOW: {
     status: 422,
@@ -260,4 +260,6 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
     errorCode: 104,
     detail: 'Too many events lie between from and to. Choose a shorter time range.',
   },
+  TOO_MANY_VIEWS: { status: 409, errorCode: 134, detail: 'You have 50 views. Remove one first.' },
+  TOO_MANY_NOTES: { status: 409, errorCode: 134, detail: 'The transaction has 100 notes, the most that are kept.' },
 };

@@ -35,6 +35,7 @@ import {
   registerTokensCheckRoute,
   registerWellKnownRoutes,
 } from '../http/routes/tokens.ts';
+import { registerTransactionNoteRoutes } from '../http/routes/transaction-notes.ts';
 import { registerReferencesCheckRoute, registerTransactionRoutes } from '../http/routes/transactions.ts';
 import { registerVirtualReaderRoutes } from '../http/routes/virtual-reader.ts';
 import { registerWebhookEventRoutes } from '../http/routes/webhook-events.ts';
@@ -55,6 +56,7 @@ import { isReferenceFree } from '../store/transactions/find-transactions.ts';
 import { IdempotencyKeys } from '../store/transactions/idempotency.ts';
 import { PostgresWebhookEndpoints, RecordedWebhookEndpoints } from '../store/webhooks/webhook-endpoints.ts';
 import { PostgresWebhookEvents } from '../store/webhooks/webhook-events.ts';
+import { createSwitchChecks } from '../tools/doctor/switch-checks.ts';
 import { VirtualReader } from '../tools/phone/virtual-reader.ts';
 import { CallbackRegistry } from '../webhooks/callback-registry.ts';
 import { createSecretVault } from '../webhooks/webhook-signature.ts';
@@ -112,7 +114,7 @@ function createGuards(parts: RouteParts, people: People) {
 /** The settings that operators and acquirers manage by HTTP. The command line offers the same operations. */
 function registerAdministration(
   server: Server,
-  { config, database, types, fetcher, stores: { keys, directory } }: RouteParts,
+  { config, database, types, fetcher, deps, stores: { keys, directory } }: RouteParts,
   admin: RouteGuards,
 ): void {
   const mode = config.TAPWIRE_ENV === 'prod' ? 'live' : 'test';
@@ -123,14 +125,17 @@ function registerAdministration(
       endpoints: new RecordedWebhookEndpoints(database, actor),
       vault,
       policy,
+      clock: deps.clock,
       fetcher,
       onChange: () => directory.refreshWebhookEndpoints(),
     });
   registerTenantRoutes(server, { ...admin, database });
   const issuerRules = { policy, ownName: config.TAPWIRE_AUDIENCE };
   registerCredentialRoutes(server, { ...admin, database, mode, issuerRules, loginDomains: config.LOGIN_DOMAINS });
-  registerProcessorRoutes(server, admin, database, types, switchAccessOf(config));
+  const access = switchAccessOf(config);
+  registerProcessorRoutes(server, admin, database, types, access, createSwitchChecks({ database, types, access }));
   registerAdminCallbackRoutes(server, admin, callbacksOf);
+  registerTransactionNoteRoutes(server, admin, database);
   registerAuditRoutes(server, admin.authenticator, database);
 }
 
@@ -275,13 +280,14 @@ function tapLimitsOf({ config, deps }: RouteParts): TapLimits {
 
 function registerWebhookRoutes(
   server: Server,
-  { config, database, stores: { keys, directory, jobs }, fetcher }: RouteParts,
+  { config, database, deps, stores: { keys, directory, jobs }, fetcher }: RouteParts,
   guards: RouteGuards,
 ): void {
   const callbacks = new CallbackRegistry({
     endpoints: new PostgresWebhookEndpoints(database),
     vault: createSecretVault(keys),
     policy: callbackPolicy(config.TAPWIRE_ENV),
+    clock: deps.clock,
     fetcher,
     onChange: () => directory.refreshWebhookEndpoints(),
   });

@@ -3,8 +3,13 @@ import { OutboundError, type OutboundErrorCode } from '../basics/errors.ts';
 import type { Secret } from '../codecs/bytes/secret.ts';
 import { type GuardedFetch, readCallbackUrl, URL_FAULTS, type UrlPolicy } from '../outbound/guarded-fetch.ts';
 import type { WebhookOrigin } from '../payments/model/decision.ts';
-import type { EndpointStore, Integrator, RegisteredCallback, SecretOverlap } from './ports.ts';
+import type { Clock } from '../payments/ports/process-ports.ts';
+import type { Attempt, EndpointStore, Integrator, RegisteredCallback, SecretOverlap } from './ports.ts';
+import { postWebhook } from './webhook-deliverer.ts';
 import { createWebhookSecret, type SecretVault } from './webhook-signature.ts';
+
+/** Receivers ignore types that they do not know. */
+const TEST_TYPE = 'endpoint.test';
 
 /** A secret that is shown now and never again. */
 export interface IssuedSecret {
@@ -24,7 +29,8 @@ export class CallbackRegistry {
     readonly endpoints: EndpointStore;
     readonly vault: SecretVault;
     readonly policy: UrlPolicy;
-    readonly fetcher: Pick<GuardedFetch, 'check'>;
+    readonly clock: Clock;
+    readonly fetcher: Pick<GuardedFetch, 'check' | 'request'>;
     /** Called for every change, so that this process uses it at once. */
     readonly onChange: () => Promise<void>;
   }) {
@@ -52,6 +58,20 @@ export class CallbackRegistry {
 
   find(owner: Integrator, serves: WebhookOrigin): Promise<RegisteredCallback | undefined> {
     return this.#options.endpoints.find(owner, serves);
+  }
+
+  /**
+   * Sends a signed request of the type `endpoint.test`, which concerns no transaction. It is made once.
+   *
+   * @returns undefined if there is no endpoint
+   */
+  async test(owner: Integrator, serves: WebhookOrigin): Promise<Attempt | undefined> {
+    const { endpoints, clock } = this.#options;
+    const endpoint = await endpoints.findSigning(owner, serves);
+    if (!endpoint) return undefined;
+    const id = randomUUID();
+    const body = JSON.stringify({ type: TEST_TYPE, timestamp: new Date(clock.nowMs()).toISOString(), id });
+    return (await postWebhook(this.#options, { id, body, correlationId: null, endpoint }))?.attempt;
   }
 
   /** Stops further webhooks. False if there was no endpoint. */

@@ -23,6 +23,9 @@ export interface WebhookEndpoint extends Integrator {
   readonly isDisabled: boolean;
 }
 
+/** What a request to an endpoint needs. */
+export type SigningEndpoint = Pick<WebhookEndpoint, 'id' | 'url' | 'sealedSecret' | 'previousSealedSecret'>;
+
 export interface Registration extends Integrator {
   readonly serves: WebhookOrigin;
   readonly url: string;
@@ -50,6 +53,8 @@ export interface EndpointStore {
   /** Creates the endpoint, or gives it this URL and enables it. */
   register(registration: Registration): Promise<void>;
   find(owner: Integrator, serves: WebhookOrigin): Promise<RegisteredCallback | undefined>;
+  /** With its secrets. */
+  findSigning(owner: Integrator, serves: WebhookOrigin): Promise<SigningEndpoint | undefined>;
   /** Stops further webhooks until the next registration. False if there was no endpoint. */
   disable(owner: Integrator, serves: WebhookOrigin): Promise<boolean>;
   /**

@@ -3,7 +3,7 @@ import { OutboundError } from '../basics/errors.ts';
 import type { GuardedFetch, GuardedResponse } from '../outbound/guarded-fetch.ts';
 import type { Clock } from '../payments/ports/process-ports.ts';
 import type { DeliveryEnd, Lanes, Turn } from './lanes.ts';
-import type { Attempt, DeliveryStore, JobOutcome, StoredEvent, WorkerSlot } from './ports.ts';
+import type { Attempt, DeliveryStore, JobOutcome, SigningEndpoint, StoredEvent, WorkerSlot } from './ports.ts';
 import type { Recoveries } from './recoveries.ts';
 import { type AttemptResult, nextStep, parseRetryAfter } from './schedule.ts';
 import { type SecretVault, signWebhook } from './webhook-signature.ts';
@@ -88,7 +88,7 @@ export class WebhookDeliverer {
     const slow = setTimeout(onSlow, SLOT_FOR_MS);
     let end: DeliveryEnd = 'notMade';
     try {
-      const made = await this.#post(event);
+      const made = await postWebhook(this.#options, event, this.#stopping.signal);
       if (!made) return undefined;
       end = wasTaken(made.result) ? 'taken' : 'failed';
       const retryAfterSeconds = 'status' in made.result ? made.result.retryAfterSeconds : undefined;
@@ -116,50 +116,67 @@ export class WebhookDeliverer {
   stop(): void {
     setTimeout(() => this.#stopping.abort(), STOP_AFTER_MS);
   }
+}
 
-  /** Undefined if the process stopped before there was a response: that does not count as an attempt. */
-  async #post(event: StoredEvent): Promise<Made | undefined> {
-    const { fetcher, clock } = this.#options;
-    const { url } = event.endpoint;
-    const [atMs, startedAtMs] = [clock.nowMs(), clock.monotonicMs()];
-    const request = {
-      url: new URL(url),
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': 'Tapwire',
-        ...(event.correlationId !== null && { 'x-correlation-id': event.correlationId }),
-        ...this.#signatures(event, atMs),
-      },
-      body: event.body,
-      timeoutMs: TIMEOUT_MS,
-      maxResponseBytes: MAX_RESPONSE_BYTES,
-      signal: this.#stopping.signal,
-    } as const;
-    const attemptOf = (result: Pick<Attempt, 'status' | 'error' | 'response'>) => {
-      return { atMs, url, durationMs: Math.round(clock.monotonicMs() - startedAtMs), ...result };
-    };
-    try {
-      const response = await fetcher.request(request);
-      const retryAfterSeconds = parseRetryAfter(response.headers['retry-after'], clock.nowMs());
-      const attempt = attemptOf({ status: response.status, error: null, response: textOf(response) });
-      return { attempt, result: { status: response.status, retryAfterSeconds } };
-    } catch (error) {
-      if (!(error instanceof OutboundError)) throw error;
-      if (error.code === 'CANCELLED') return undefined;
-      return { attempt: attemptOf({ status: null, error: error.code, response: null }), result: { error: error.code } };
-    }
-  }
+/** What is sent to an endpoint. */
+export interface SentWebhook extends Pick<StoredEvent, 'id' | 'body' | 'correlationId'> {
+  readonly endpoint: SigningEndpoint;
+}
 
-  #signatures({ id, body, endpoint }: StoredEvent, atMs: number): Record<string, string> {
-    const { sealedSecret, previousSealedSecret } = endpoint;
-    const secrets = [sealedSecret, ...(previousSealedSecret ? [previousSealedSecret] : [])];
-    const { vault } = this.#options;
-    return signWebhook(
-      secrets.map((sealed) => vault.open(endpoint.id, sealed)),
-      { id, body, atMs },
-    );
+export interface PostParts {
+  readonly fetcher: Pick<GuardedFetch, 'request'>;
+  readonly vault: SecretVault;
+  readonly clock: Clock;
+}
+
+/**
+ * Makes one signed request.
+ *
+ * @returns undefined if the signal ended it before there was a response: that does not count as an attempt
+ */
+export async function postWebhook(
+  { fetcher, vault, clock }: PostParts,
+  sent: SentWebhook,
+  signal?: AbortSignal,
+): Promise<Made | undefined> {
+  const { url } = sent.endpoint;
+  const [atMs, startedAtMs] = [clock.nowMs(), clock.monotonicMs()];
+  const request = {
+    url: new URL(url),
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': 'Tapwire',
+      ...(sent.correlationId !== null && { 'x-correlation-id': sent.correlationId }),
+      ...signatures(vault, sent, atMs),
+    },
+    body: sent.body,
+    timeoutMs: TIMEOUT_MS,
+    maxResponseBytes: MAX_RESPONSE_BYTES,
+    ...(signal && { signal }),
+  } as const;
+  const attemptOf = (result: Pick<Attempt, 'status' | 'error' | 'response'>) => {
+    return { atMs, url, durationMs: Math.round(clock.monotonicMs() - startedAtMs), ...result };
+  };
+  try {
+    const response = await fetcher.request(request);
+    const retryAfterSeconds = parseRetryAfter(response.headers['retry-after'], clock.nowMs());
+    const attempt = attemptOf({ status: response.status, error: null, response: textOf(response) });
+    return { attempt, result: { status: response.status, retryAfterSeconds } };
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error;
+    if (error.code === 'CANCELLED') return undefined;
+    return { attempt: attemptOf({ status: null, error: error.code, response: null }), result: { error: error.code } };
   }
+}
+
+function signatures(vault: SecretVault, { id, body, endpoint }: SentWebhook, atMs: number): Record<string, string> {
+  const { sealedSecret, previousSealedSecret } = endpoint;
+  const secrets = [sealedSecret, ...(previousSealedSecret ? [previousSealedSecret] : [])];
+  return signWebhook(
+    secrets.map((sealed) => vault.open(endpoint.id, sealed)),
+    { id, body, atMs },
+  );
 }
 
 /** Any other event was replayed, delivered or taken by another job meanwhile. */

@@ -8,7 +8,7 @@ const require = createRequire(import.meta.url);
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 /** A phone, a laptop and a wide screen. */
-const WIDTHS = [390, 1440, 2560];
+const WIDTHS = [360, 1440, 2560];
 const COLOR_SCHEMES = ['light', 'dark'] as const;
 /** Pictures to look at are written to this folder if it is given. */
 const PICTURES = process.env.CONSOLE_PICTURES;

@@ -1,6 +1,7 @@
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Installation, startInstallation } from '../support/installation.ts';
+import { startReceiver } from '../webhooks/receiver.ts';
 import { expectToFit } from './accessible.ts';
 import { launchChromium } from './chromium.ts';
 import { consoleVisits, expectHarmless } from './console-visits.ts';
@@ -107,6 +108,65 @@ describe('settings', () => {
     await page.getByRole('heading', { name: 'Processor Second switch' }).waitFor();
     await page.getByRole('button', { name: 'Change' }).click();
     expect(await addresses.getByLabel('Port').inputValue()).toBe('9101');
+    await expectHarmless(visited);
+  });
+
+  test('a processor is checked as the doctor does, and the routes are checked, beside its settings', async () => {
+    const visited = await enter({ ...ofAcquirer, at: '/ops/settings/1/processors/1' });
+    const { page } = visited;
+    await page.getByRole('button', { name: 'Check a processor' }).click();
+    await page.getByText(/accepts connections, the gateway is signed on/).waitFor();
+    await page.getByText(/^\d of \d connections \(processes: 1\) are signed on/).waitFor();
+    await expectToFit(page, 'settings-check');
+    await page.getByRole('button', { name: 'Check the routes' }).click();
+    await page.getByLabel('Currency', { exact: true }).fill('ZAR');
+    await page.getByLabel('X tid').fill('no such terminal');
+    await page.locator('form.schema').getByRole('button', { name: 'Check the routes' }).click();
+    await page.getByText('Is not a terminal of the acquirer.').waitFor();
+    await page.getByLabel('X tid').fill('TERM-coffee');
+    await page.locator('form.schema').getByRole('button', { name: 'Check the routes' }).click();
+    await page.getByText('It fits, and its switch is signed on.').waitFor();
+    await expectToFit(page, 'settings-try');
+    await page.getByRole('link', { name: '100', exact: true }).click();
+    await page.getByRole('heading', { name: 'Route 100' }).waitFor();
+    await page.getByRole('link', { name: 'Routes', exact: true }).click();
+    await page.getByRole('button', { name: 'Check the routes' }).click();
+    await page.getByLabel('X tid').waitFor();
+    await expectHarmless(visited);
+  });
+
+  test('users of the installation, HSM keys and a test of an endpoint have their pages', async () => {
+    const insert = `insert into hsm_keys (key_id, acquirer_id, usage, kcv, due_on) values ('mac-1', 1, 'mac', 'A1B2C3', '2027-11-23')`;
+    await installation.database.query(insert);
+    const visited = await visit('admin', '/ops/settings');
+    const { page } = visited;
+    await page.getByRole('link', { name: 'HSM keys of the installation' }).click();
+    await page.getByRole('cell', { name: 'A1B2C3' }).waitFor();
+    await expectToFit(page, 'settings-hsm-keys');
+    await page.getByRole('link', { name: 'Installation users' }).click();
+    await page.getByRole('link', { name: 'Add an installation user' }).click();
+    await page.locator('#settings').getByLabel('Username', { exact: true }).fill('night-shift');
+    await page.locator('#settings').getByLabel('Role').selectOption('operator');
+    await page.getByRole('button', { name: 'Add an installation user' }).click();
+    await page.getByText('It is not shown again.').waitFor();
+    await page.getByRole('link', { name: 'Continue' }).click();
+    await page.getByRole('heading', { name: 'Installation user night-shift' }).waitFor();
+    await page.getByRole('button', { name: 'Block', exact: true }).click();
+    await page.locator('#sure-yes').click();
+    await page.getByText('Blocked: false → true').waitFor();
+    await expectToFit(page, 'settings-user');
+    await page.goto(addressOf('/ops/settings/1/integrators/10'));
+    await page.getByRole('button', { name: 'Check the callback URL of links' }).click();
+    await page.getByText('None.').waitFor();
+    const receiver = await startReceiver();
+    onTestFinished(() => receiver.close());
+    await page.getByRole('button', { name: 'Set the callback URL of links' }).click();
+    await page.locator('form.schema').getByRole('textbox').fill(receiver.url);
+    await page.locator('form.schema').getByRole('button', { name: 'Set the callback URL' }).click();
+    await page.getByText(receiver.url).first().waitFor();
+    await page.getByRole('button', { name: 'Check the callback URL of links' }).click();
+    await page.getByRole('cell', { name: '204' }).waitFor();
+    await expectToFit(page, 'settings-endpoint-test');
     await expectHarmless(visited);
   });
 

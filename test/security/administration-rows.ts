@@ -1,5 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { signPossessionProof } from '../../src/auth/issuers/issuer-keys.ts';
+import { savePortalUser } from '../support/portal-users.ts';
 import { type Maker, type Row, row, type Sent } from './row.ts';
 import { made, NOWHERE, PROCESSOR, type Things } from './things.ts';
 
@@ -51,12 +52,34 @@ const { publicKey: PUBLIC_KEY, privateKey: PRIVATE_KEY } = generateKeyPairSync('
   publicKeyEncoding: { type: 'spki', format: 'pem' },
 });
 
+const ofUser = ({ userId: id }: Things): Sent => ({ params: { id } });
+/** Only the operator can create one by the API, and things are created with the key of an acquirer. */
+const userOfInstallation = async ({ installation }: Maker): Promise<Partial<Things>> => ({
+  userId: (await savePortalUser(installation.database, { acquirerId: 0 }, 'viewer')).id,
+});
+
 /** Settings that acquirers and the operator manage. */
 export const ADMINISTRATION: Readonly<Record<string, Row>> = {
   'GET /acquirers': row(() => ({ query: { limit: 500 } })),
   'POST /acquirers': row(() => ({ body: { name: unique('Bank') } })),
   'GET /acquirers/:acquirerId': row(({ acquirerId }) => ({ params: { acquirerId } })),
   'PATCH /acquirers/:acquirerId': row(({ acquirerId }) => ({ params: { acquirerId }, body: { blocked: false } })),
+  'GET /acquirers/:acquirerId/hsm-keys': row(({ acquirerId }) => ({ params: { acquirerId }, query: { limit: 500 } })),
+  'GET /hsm-keys': row(() => ({ query: { limit: 500 } })),
+  'GET /acquirers/:acquirerId/transactions/:id/notes': row(({ acquirerId, transactionId: id }) => ({
+    params: { acquirerId, id },
+  })),
+  'POST /acquirers/:acquirerId/transactions/:id/notes': row(({ acquirerId, transactionId: id }) => ({
+    params: { acquirerId, id },
+    body: { text: unique('note') },
+  })),
+  'POST /acquirers/:acquirerId/processors/:id/check': row(({ acquirerId, processorId: id }) => ({
+    params: { acquirerId, id },
+  })),
+  'POST /acquirers/:acquirerId/routes/check': row(({ acquirerId, xTid }) => ({
+    params: { acquirerId },
+    body: { currency: 'ZAR', xTid },
+  })),
   'GET /audit': row(() => ({ query: { limit: 500 } })),
   'GET /acquirers/:acquirerId/audit': row(({ acquirerId }) => ({ params: { acquirerId }, query: { limit: 500 } })),
   ...settingsRows('integrators', 'integratorId', () => ({ name: unique('Shop') }), {
@@ -115,6 +138,12 @@ export const ADMINISTRATION: Readonly<Record<string, Row>> = {
     params: { acquirerId, id: userId },
     body: {},
   })),
+  'GET /users': row(() => ({ query: { limit: 500 } })),
+  'POST /users': row(() => ({ body: { username: unique('owner'), role: 'viewer' } })),
+  'GET /users/:id': row(ofUser, { fresh: userOfInstallation }),
+  'PATCH /users/:id': row((things) => ({ ...ofUser(things), body: { role: 'viewer' } }), { fresh: userOfInstallation }),
+  'DELETE /users/:id': row(ofUser, { fresh: userOfInstallation }),
+  'POST /users/:id/password': row((things) => ({ ...ofUser(things), body: {} }), { fresh: userOfInstallation }),
   ...settingsRows('issuer-keys', 'issuerKeyId', async ({ acquirerId, integratorId }) => {
     const issuer = `https://${randomUUID()}.example`;
     const registration = { issuer, acquirerId, audience: 'tapwire' };
@@ -140,6 +169,8 @@ function linkCallbackRows(): Record<string, Row> {
     [`GET ${address}`]: row(integrator),
     [`PUT ${address}`]: row((things) => ({ ...integrator(things), body: { callbackUrl: NOWHERE } })),
     [`DELETE ${address}`]: row(integrator, { fresh: registered }),
+    [`POST ${address}/test`]: row(integrator),
+    [`POST ${address.replace('links', 'taps')}/test`]: row(integrator),
     [`POST ${address}/secret`]: row((things) => ({ ...integrator(things), body: { overlapHours: 1 } }), {
       fresh: registered,
     }),

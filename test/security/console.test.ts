@@ -39,6 +39,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /ops/data/history': row(({ acquirerId: acquirer, processorId: processor }) => ({
     query: { range: '1h', acquirer, processor },
   })),
+  'GET /ops/data/views': row(() => ({})),
   'GET /ops/data/account': row(() => ({})),
   'GET /ops/data/sessions': row(() => ({})),
   'POST /ops/account/acts': row(() => ({ body: { act: 'endSession', id: 'f'.repeat(64) } })),

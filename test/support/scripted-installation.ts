@@ -51,6 +51,7 @@ interface Opened {
 const LEFT_BY_TRANSACTIONS = [
   'open_attempts',
   'review_resolutions',
+  'transaction_notes',
   'stored_figures',
   'reversal_attempts',
   'superseded_attempts',

@@ -61,7 +61,9 @@ export type RejectionCode =
   | 'TOKEN_WITHOUT_TERMINAL'
   | 'TOO_MANY_ATTEMPTS'
   | 'TOO_MANY_DELIVERIES'
-  | 'TOO_MANY_EVENTS';
+  | 'TOO_MANY_EVENTS'
+  | 'TOO_MANY_NOTES'
+  | 'TOO_MANY_VIEWS';
 
 /** One invalid value: its JSON pointer (RFC 6901), and a short phrase that completes "the value ...". */
 export interface InvalidValue {

@@ -79,4 +79,4 @@ export function askFirst({ title, text, facts = [], yes, no = 'Cancel', needsRea
 }
 
 /** @param {string} text */
-const oneLine = (text) => text.replace(/\s+/g, ' ').trim();
+export const oneLine = (text) => text.replace(/\s+/g, ' ').trim();

@@ -24,18 +24,21 @@ export function whenUnavailable(listener) {
 
 /**
  * @param {string} path
- * @param {{ method?: string, body?: object, formId?: string, read?: (response: Response) => Promise<unknown> }} [options]
+ * @param {{ method?: string, body?: object, formId?: string, signal?: AbortSignal, read?: (response: Response) => Promise<unknown> }} [options]
  * @returns {Promise<any>}
  * @throws Error with a message for a person
  */
-async function ask(path, { method = 'GET', body, formId, read } = {}) {
+async function ask(path, { method = 'GET', body, formId, signal, read } = {}) {
   const headers = {
     ...(body && { 'content-type': 'application/json' }),
     ...(formId && { 'idempotency-key': formId }),
     'x-csrf-token': csrfToken,
   };
-  const response = await fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) }).catch(() => {
-    onUnavailable();
+  const response = await fetch(path, {
+    ...{ method, headers, signal },
+    ...(body && { body: JSON.stringify(body) }),
+  }).catch(() => {
+    if (!signal?.aborted) onUnavailable();
     throw new Error('The gateway does not respond.');
   });
   if (response.status === 204) return undefined;
@@ -103,6 +106,8 @@ export const readWaysToSignIn = () => ask('/ops/sign-in');
 /** Reads what is available, also without the database. */
 export const readAvailability = () => ask('/ops/availability');
 export const readAccount = () => ask('/ops/data/account');
+/** @returns {Promise<{ views: import('#schemas/console-views').SavedView[] }>} */
+export const readViews = () => ask('/ops/data/views');
 export const readAllSessions = () => ask('/ops/data/sessions');
 export const readCells = () => ask('/ops/data/cells');
 /** Field tables, to decode messages in the browser. */
@@ -136,19 +141,22 @@ export const readTransaction = (transaction) => ask(`/ops/data/transactions/${id
 export const followTransaction = (transaction) => ask(`/ops/data/transactions/${id(transaction)}/present`);
 /**
  * @param {object} filter
- * @param {(rows: number) => void} onProgress called with the rows so far
+ * @param {(rows: number, all: number) => void} onProgress called with the rows so far, and with those that are expected
+ * @param {AbortSignal} signal
  * @returns the file; a file that breaks off is an error
  */
-export const exportTransactions = (filter, onProgress) =>
+export const exportTransactions = (filter, onProgress, signal) =>
   ask('/ops/data/transactions/export', {
     method: 'POST',
     body: { filter },
+    signal,
     read: async (response) => {
+      const all = Number(response.headers.get('x-rows'));
       let rows = -1; // the titles
       const counted = new TransformStream({
         transform(chunk, controller) {
           for (const byte of chunk) if (byte === NEWLINE) rows++;
-          onProgress(Math.max(rows, 0));
+          onProgress(Math.max(rows, 0), all);
           controller.enqueue(chunk);
         },
       });

@@ -43,7 +43,7 @@ function begin({ username, role, acquirerId, mayAct, administers, mustEnrol, env
   byId('latency-of').textContent = acquirerId === null ? 'Latency' : 'Round trips to switches';
   document.body.classList.add('is-in');
   setMayAct(mayAct);
-  openViews(username);
+  openViews();
   document.body.classList.toggle('must-enrol', mustEnrol);
   if (mustEnrol) {
     history.replaceState(null, '', '/ops/account');

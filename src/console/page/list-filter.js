@@ -36,15 +36,14 @@ export function addressOf(values) {
  * The filter in a request.
  *
  * @param {Record<string, string>} values
- * @param {string} [card] a card number, which is in no address
  */
-export function filterOf({ period, from, to, acquirer, processor, q, ...values }, card) {
+export function filterOf({ period, from, to, acquirer, processor, q, ...values }) {
   const filter = Object.fromEntries(TEXTS.flatMap((name) => (values[name] ? [[name, values[name]]] : [])));
   const [ofAcquirer, id] = (processor ?? '').split('.').map(Number);
   const since = PERIODS[period] && new Date(Date.now() - PERIODS[period] * MINUTE_MS).toISOString();
   return {
     ...filter,
-    ...((card ?? q) && { q: card ?? q }),
+    ...(q && { q }),
     ...(acquirer && { acquirer: Number(acquirer) }),
     ...(processor && { processor: { acquirer: ofAcquirer, id } }),
     ...((since ?? from) && { from: since ?? from }),
@@ -88,7 +87,7 @@ export function readForm() {
     [...TEXTS, 'acquirer', 'processor'].map((name) => [name, field(name).value.trim()]),
   );
   if (field('period').value !== 'custom') return { ...values, period: field('period').value };
-  return { ...values, from: readLocal(field('from').value), to: readLocal(field('to').value) };
+  return { ...values, from: readLocal(field('from').value) ?? '', to: readLocal(field('to').value) ?? '' };
 }
 
 function showRange() {

@@ -1,7 +1,7 @@
-/** Digits in groups, as people and other programs write them. The gateway reads a card number with the same signs. */
-const BETWEEN_DIGITS = /(?<=\d)[\p{Z}\p{P}]+(?=\d)/gu;
+/** Digits in groups, as people and other programs write them. */
+const BETWEEN_DIGITS = /(?<=\p{Nd})[^\p{L}\p{Nd}]+(?=\p{Nd})/gu;
 /** A card number, perhaps with its expiry date, as a track, or in a sentence. */
-const DIGITS = /\d{13,}/;
+const DIGITS = /\p{Nd}{13,}/u;
 
 /**
  * Whether a text may contain a card number, which must not be in an address.
@@ -10,4 +10,18 @@ const DIGITS = /\d{13,}/;
  */
 export function mayBeCard(text) {
   return DIGITS.test(text.replace(BETWEEN_DIGITS, ''));
+}
+
+/**
+ * Separates what an address may contain from what is sent only in the body of one request.
+ *
+ * @param {Record<string, string>} values
+ * @returns {{ named: Record<string, string>, withheld: Record<string, string> }}
+ */
+export function withholdCards(values) {
+  const { true: withheld = [], false: named = [] } = Object.groupBy(
+    Object.entries(values),
+    ([, value]) => `${mayBeCard(value)}`,
+  );
+  return { named: Object.fromEntries(named), withheld: Object.fromEntries(withheld) };
 }

@@ -17,6 +17,8 @@ import { readLocal, writeLocal } from './time.js';
 /** From here on, a text needs more than a line. */
 const LONG_CHARS = 1_000;
 const ACRONYMS = new Set([
+  'hsm',
+  'kcv',
   'id',
   'mcc',
   'tid',

@@ -1,11 +1,21 @@
 import { askFirst } from './acts.js';
 import { operate } from './ask.js';
 import { copyButton } from './copy.js';
-import { byId, h, setText } from './dom.js';
+import { byId, h, setText, table } from './dom.js';
 import { newFormId } from './form-id.js';
 import { go } from './router.js';
 import { labelOf, schemaForm } from './schema-form.js';
-import { addressOf, columnsOf, fill, formContext, keyOf, kindNamedBy, link, nounOf } from './settings-kinds.js';
+import {
+  addressOf,
+  columnsOf,
+  fill,
+  formContext,
+  keyOf,
+  kindNamedBy,
+  link,
+  nounOf,
+  shownValue,
+} from './settings-kinds.js';
 
 /** Forms and acts of settings: each is one operation of the admin API. */
 
@@ -31,6 +41,7 @@ const SUGGESTED = 500;
 export function startAct(operation, act) {
   const { kind, acquirer, id, again } = act;
   if (operation.body) return showForm(operation, act);
+  if (isReport(operation)) return showReport(operation, act);
   const isRemoval = operation === kind.remove;
   askFirst({
     title: `${operation.summary}?`,
@@ -39,6 +50,27 @@ export function startAct(operation, act) {
     send: () => operate(operation.method, fill(operation.path, acquirer, id)),
     onDone: () => (isRemoval ? go(addressOf(kind, acquirer)) : again()),
   });
+}
+
+/** An operation that changes nothing, and returns rows. @param {Operation} operation */
+const isReport = ({ method, response }) => method === 'POST' && response?.type === 'array';
+
+/** @param {Operation} operation @param {Act} act @param {object} [body] */
+async function showReport(operation, { acquirer, id, result }, body) {
+  const { method, path, summary } = operation;
+  const names = Object.keys(columnsOf(operation));
+  const cellsOf = (/** @type {Row} */ row) =>
+    names.map((name) => h('td', { 'data-title': labelOf(name) }, shownValue(name, row[name], acquirer)));
+  result.replaceChildren(h('p', { class: 'none' }, 'Asking the gateway.'));
+  const { data } = await operate(method, fill(path, acquirer, id), body && { body }).catch((error) => {
+    result.replaceChildren();
+    throw error;
+  });
+  const rows = data.map((/** @type {Row} */ row) => h('tr', {}, cellsOf(row)));
+  const content =
+    rows.length > 0 ? table(names.map(labelOf), rows, { class: 'list' }) : h('p', { class: 'none' }, 'None.');
+  const scroll = h('div', { class: 'scroll', tabindex: 0 }, content);
+  result.replaceChildren(h('section', { class: 'card' }, h('h3', {}, summary), scroll));
 }
 
 /** @param {Operation} change @param {Act} act @param {string} noun */
@@ -82,6 +114,12 @@ export function showForm(operation, act) {
     try {
       const all = form.read();
       const body = method === 'PATCH' ? changedIn(all, value ?? {}) : all;
+      if (isReport(operation)) {
+        form.show([]);
+        await showReport(operation, act, body);
+        submit.disabled = false;
+        return;
+      }
       const { data } = await operate(method, fill(operation.path, acquirer, id), { body, ...(formId && { formId }) });
       showResult(operation, act, data ?? {});
     } catch (error) {

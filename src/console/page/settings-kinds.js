@@ -20,6 +20,7 @@ import { time } from './time.js';
  * @property {Operation} [change]
  * @property {Operation} [remove]
  * @property {Operation[]} more operations below an entry
+ * @property {Operation[]} ofList operations of the whole list
  */
 
 export const ROOT = '/ops/settings';
@@ -29,8 +30,10 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
 /** @type {Record<string, string>} Properties whose value is the id of another entry, with the last part of its list's path. */
 const REFERS_TO = {
   ...{ acquirerId: 'acquirers', integratorId: 'integrators', merchantId: 'merchants', processorId: 'processors' },
-  ...{ profile: 'softposconfigs', xTid: 'terminals' },
+  ...{ profile: 'softposconfigs', xTid: 'terminals', routeId: 'routes' },
 };
+/** @type {Record<string, string>} */
+const VERDICTS = { good: 'good', warning: 'warn', fault: 'bad', chosen: 'good', unavailable: 'bad' };
 const NOT_COMPARED = ['createdAt', 'updatedAt', 'id'];
 
 /** @type {Administration | undefined} */
@@ -78,7 +81,7 @@ function kindsOf(operations) {
     if (/\/\{\w+\}$/.test(path)) return [path.replace(/\/\{\w+\}$/, '')];
     return method === 'GET' && response?.type === 'array' ? [path] : [];
   });
-  const made = [...new Set(paths)].map((path) => /** @type {Kind} */ ({ path, title: '', more: [] }));
+  const made = [...new Set(paths)].map((path) => /** @type {Kind} */ ({ path, title: '', more: [], ofList: [] }));
   for (const operation of operations) {
     const { method, path } = operation;
     const within = made.filter((kind) => path === kind.path || path.startsWith(`${kind.path}/`));
@@ -88,6 +91,7 @@ function kindsOf(operations) {
     const role =
       below === 0 ? { GET: 'list', POST: 'add' }[method] : below === 1 && ofEntry[/** @type {'GET'} */ (method)];
     if (role) Object.assign(kind, { [role]: operation });
+    else if (!path.startsWith(`${kind.path}/{`)) kind.ofList.push(operation);
     else kind.more.push(operation);
   }
   for (const kind of made) kind.title = labelOf(nounOf(kind.list ?? kind.show));
@@ -114,6 +118,7 @@ export function shownValue(name, value, acquirer) {
   if (value === null || value === undefined || value === '') return '–';
   if (name === 'blocked')
     return h('span', { class: 'chip', 'data-state': value ? 'bad' : 'good' }, value ? 'blocked' : 'active');
+  if (name === 'verdict') return h('span', { class: 'chip', 'data-state': VERDICTS[value] }, value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'string' && TIME.test(value)) return time(value);
   const target = kindNamedBy(name);

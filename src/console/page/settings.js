@@ -13,6 +13,7 @@ import {
   factsOf,
   fill,
   keyOf,
+  kindNamedBy,
   link,
   nounOf,
   OF_ACQUIRER,
@@ -163,8 +164,10 @@ async function showList(mine, kind, acquirer, search) {
   if (mine !== asked) return;
   const add = kind.add && link(`${addressOf(kind, acquirer)}?new`, kind.add.summary, { class: 'button solid' });
   const { isOfChanges } = listedColumns(list);
-  const head = h('div', { class: 'head' }, total, searchForm(kind, acquirer, search), add);
-  fillContent(head, isOfChanges ? verdictOf(acquirer) : undefined, holder, more);
+  const [place, result] = [h('div', { class: 'card', hidden: true }), h('div', { role: 'status' })];
+  const acts = kind.ofList.map((each) => actOf(each, { kind, acquirer, place, result, again: read }));
+  const head = h('div', { class: 'head' }, total, searchForm(kind, acquirer, search), acts, add);
+  fillContent(head, place, result, isOfChanges ? verdictOf(acquirer) : undefined, holder, more);
 }
 
 /** Whether the shown changes are those that were written. @param {string | undefined} acquirer */
@@ -247,7 +250,7 @@ async function showEntry(mine, kind, acquirer, id) {
   const [{ data: entry }, ...parts] = await Promise.all([
     operate('GET', fill(one.path, acquirer, id)),
     ...kind.more.filter(({ method }) => method === 'GET').map((operation) => partOf(operation, acquirer, id)),
-    historyOf(one, acquirer ?? id, id),
+    historyOf(kind, acquirer ?? id, id),
   ]);
   if (mine !== asked) return;
   const [place, result] = [h('div', { class: 'card', hidden: true }), h('div', { role: 'status' })];
@@ -258,19 +261,28 @@ async function showEntry(mine, kind, acquirer, id) {
   fillContent(head, result, place, h('div', { class: 'card' }, factsOf(entry, acquirer)), parts);
 }
 
+/** @param {string} text @param {() => unknown} onclick */
+const button = (text, onclick, isQuiet = true) =>
+  h('button', { type: 'button', class: isQuiet && 'quiet', onclick }, text);
+/** @param {Operation} operation @param {import('./settings-form.js').Act} act */
+const actOf = (operation, act) => {
+  const start = async () => startAct(operation, { ...act, value: {} });
+  return button(operation.summary, () => start().catch(({ message }) => say(message)));
+};
+/** Routes name processors, so what can be done with all routes is also offered with a processor. @param {Kind} kind */
+const kindsThatName = (kind) =>
+  kinds.filter(({ list }) => Object.keys(columnsOf(list)).some((name) => kindNamedBy(name) === kind));
+
 /** @param {Operation} one @param {import('./settings-form.js').Act & { value: Row }} act */
 function actsOf(one, act) {
   const { kind, value } = act;
   const { change, remove } = kind;
-  const button = (/** @type {string} */ text, /** @type {() => void} */ onclick, isQuiet = true) =>
-    h('button', { type: 'button', class: isQuiet && 'quiet', onclick }, text);
   const canBlock = change?.method === 'PATCH' && 'blocked' in value;
   return [
     change && button('Change', () => startAct(change, act), false),
     canBlock && button(value.blocked ? 'Unblock' : 'Block', () => startBlocking(change, act, nounOf(one))),
-    ...kind.more
-      .filter(({ method }) => method !== 'GET')
-      .map((operation) => button(operation.summary, () => startAct(operation, { ...act, value: {} }))),
+    ...kind.more.filter(({ method }) => method !== 'GET').map((operation) => actOf(operation, act)),
+    ...kindsThatName(kind).flatMap(({ ofList }) => ofList.map((operation) => actOf(operation, act))),
     remove && button('Remove', () => startAct(remove, act)),
   ];
 }
@@ -282,11 +294,14 @@ async function partOf({ path, summary }, acquirer, id) {
   return h('section', { class: 'card' }, h('h3', {}, labelOf(summary.replace(/^Get the /, ''))), content);
 }
 
-/** The admin events of an entry, where the person may read them. @param {Operation} one @param {string} acquirer @param {string} id */
-async function historyOf(one, acquirer, id) {
-  const audit = kinds.find(({ path }) => path === `${OF_ACQUIRER}audit`)?.list;
+/** The admin events of an entry, where the person may read them. @param {Kind} kind @param {string} acquirer @param {string} id */
+async function historyOf({ path, show: one }, acquirer, id) {
+  const isOfInstallation = path !== ACQUIRERS && !path.startsWith(OF_ACQUIRER);
+  const audit = kinds.find((each) => each.path === `${isOfInstallation ? '/' : OF_ACQUIRER}audit`)?.list;
   if (!audit) return undefined;
-  const kind = nounOf(one).toLowerCase().replace('portal ', '');
+  const kind = nounOf(one)
+    .toLowerCase()
+    .replace(/^(?:portal|installation) /, '');
   const { data } = await operate(
     'GET',
     `${fill(audit.path, acquirer)}?${new URLSearchParams({ kind, id, limit: '20' })}`,

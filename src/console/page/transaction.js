@@ -1,7 +1,8 @@
-import { actButton } from './acts.js';
-import { followTransaction, readTransaction } from './ask.js';
+import { actButton, isAllowedToAct, oneLine } from './acts.js';
+import { followTransaction, operate, readTransaction } from './ask.js';
 import { copyButton } from './copy.js';
 import { byId, h, setText, table } from './dom.js';
+import { newFormId } from './form-id.js';
 import { typeName, words } from './list-row.js';
 import { messageTable, tlvTable } from './message.js';
 import { acquirerName, merchantName, processorName, whenNamesChange } from './names.js';
@@ -22,6 +23,7 @@ const FOLLOWED_EVERY_MS = 2_500;
 /** A transaction that has rested for long changes only with a void, a refund or an act. */
 const RESTED_MS = 5 * 60_000;
 const FOLLOWED_RARELY_MS = 15_000;
+const MAX_NOTE_CHARS = 1_000;
 
 const view = byId('one');
 /** @type {string | undefined} */
@@ -32,6 +34,8 @@ let story;
 let following;
 /** @type {ReturnType<typeof refundForm>} The form of the shown transaction: it outlives each redrawing, with what the person typed. */
 let refund;
+/** @type {HTMLElement} As the form of the refund. */
+let noteForm;
 /** Where the last act on the shown transaction has its result. */
 let actResult = h('p', { role: 'status' });
 
@@ -49,6 +53,7 @@ function open([, id]) {
   shownId = id;
   story = undefined;
   refund = refundForm(shownId, () => read(readTransaction), factsOfAct);
+  noteForm = noteFormOf(shownId);
   actResult = h('p', { role: 'status' });
   setText(byId('one-title'), 'Transaction');
   byId('one-body').replaceChildren(h('p', { class: 'none' }, 'Reading the transaction.'));
@@ -100,14 +105,15 @@ function fail({ status, message }) {
  */
 function show(present, isRedrawn = false) {
   const again = () => read(readTransaction);
-  const { summary, trail, messages, tlv, webhooks, related, resolutions } = present;
+  const { summary, trail, messages, tlv, webhooks, related, resolutions, notes } = present;
   setText(byId('one-title'), titleOf(summary));
   /** @type {[name: string, data: unknown, draw: () => any][]} */
   const parts = [
     ['acts', [isVoidable(summary), summary.reversal, summary.amount], () => actsOf(summary, again)],
     ['review', [summary.updatedAt, related, resolutions], () => reviewOf(present, again) ?? h('div')],
     ['summary', [summary, related], () => summaryOf(summary, related)],
-    ['trail', trail, () => part('Timeline', trailOf(trail), true)],
+    ['trail', [trail, notes], () => part('Timeline', trailOf(trail, notes), true)],
+    ['note', isAllowedToAct(), () => (isAllowedToAct() ? noteForm : h('div'))],
     ['messages', messages, () => part(`Messages (${messages.length})`, messagesOf(messages), true)],
     [
       'webhooks',
@@ -303,13 +309,43 @@ function factOf(name, value) {
 }
 
 /**
- * Each entry with the milliseconds since the previous one.
+ * The form of a note keeps its id until the note is stored: what is sent again after a lost response is the same note.
+ *
+ * @param {string} id of the transaction
+ */
+function noteFormOf(id) {
+  let formId = newFormId();
+  const text = h('textarea', { required: true, maxlength: MAX_NOTE_CHARS, rows: 2 });
+  const said = h('p', { role: 'alert' });
+  const button = h('button', { type: 'submit', class: 'quiet' }, 'Add the note');
+  const onsubmit = async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    if (!story) return;
+    button.disabled = true;
+    const path = `/acquirers/${story.summary.acquirerId}/transactions/${id}/notes`;
+    try {
+      await operate('POST', path, { body: { text: oneLine(text.value) }, formId });
+      [formId, text.value] = [newFormId(), ''];
+      setText(said, '');
+      await read(readTransaction);
+    } catch (error) {
+      setText(said, error.message);
+    }
+    button.disabled = false;
+  };
+  const label = h('label', {}, 'Note for colleagues, without card data', text);
+  return h('form', { class: 'resolve', onsubmit }, label, said, button);
+}
+
+/**
+ * Each entry with the milliseconds since the previous one, and the notes of people after them.
  *
  * @param {readonly TrailEntry[]} trail
+ * @param {Story['notes']} notes
  */
-function trailOf(trail) {
-  if (trail.length === 0) return h('p', { class: 'none' }, 'The audit trail is empty.');
-  const startedAtMs = Date.parse(trail[0].at);
+function trailOf(trail, notes) {
+  if (trail.length + notes.length === 0) return h('p', { class: 'none' }, 'The audit trail is empty.');
+  const startedAtMs = Date.parse(trail[0]?.at);
   return h(
     'ol',
     { class: 'trail' },
@@ -320,6 +356,15 @@ function trailOf(trail) {
         h('time', { datetime: entry.at, title: entry.at }, `+${Date.parse(entry.at) - startedAtMs} ms`),
         h('span', {}, wordsOf(entry)),
         entry.attempt > 1 && h('small', {}, `attempt ${entry.attempt}`),
+      ),
+    ),
+    notes.map(({ text, author, at }) =>
+      h(
+        'li',
+        { 'data-kind': 'note' },
+        h('time', { datetime: at }, time(at)),
+        h('span', { class: 'reason' }, text),
+        h('small', {}, author),
       ),
     ),
   );

@@ -1,8 +1,9 @@
-import { countTransactions, exportTransactions, listTransactions, readChanges } from './ask.js';
-import { byId, count, h, keepInStep, setText } from './dom.js';
+import { countTransactions, listTransactions, readChanges } from './ask.js';
+import { byId, count, keepInStep, setText } from './dom.js';
+import { isExporting, startExport } from './export.js';
 import { addressOf, fillForm, filterOf, openFilters, readAddress, readForm } from './list-filter.js';
 import { listRow, openColumns } from './list-row.js';
-import { mayBeCard } from './may-be-card.js';
+import { withholdCards } from './may-be-card.js';
 import { addView, go } from './router.js';
 import { clockTime, time, whenZoneChanges, zoneName } from './time.js';
 
@@ -33,15 +34,15 @@ const BY = {
 
 /** @type {Record<string, string>} */
 let values = {};
-/** @type {string | undefined} The card number of the present search; it is forgotten when another address is shown. */
-let card;
+/** @type {Record<string, string>} What the person typed that may be a card number; it is forgotten when another address is shown. */
+let withheld = {};
 /** @type {Row[]} */
 let rows = [];
 /** @type {object | null} */
 let next = null;
 /** @type {string | undefined} */
 let shownAddress;
-/** @type {{ card: string | undefined, opensOne: boolean } | undefined} What the person typed, until its list is shown. */
+/** @type {{ withheld: Record<string, string>, opensOne: boolean } | undefined} What the person typed, until its list is shown. */
 let submitted;
 /** @type {ReturnType<typeof setInterval> | undefined} */
 let watching;
@@ -53,7 +54,7 @@ let asked = 0;
 export function openTransactions() {
   addView({ path: /^\/ops\/transactions\/?$/, element: byId('list'), open, close: () => clearInterval(watching) });
   openColumns();
-  openFilters(() => go(addressOf({ ...readForm(), q: values.q })));
+  openFilters(() => submit({ ...readForm(), q: values.q ?? '' }, false));
   byId('search').onsubmit = (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     search(byId('query').value.trim());
@@ -61,12 +62,24 @@ export function openTransactions() {
   };
   byId('list-new').onclick = () => reload();
   byId('list-more').onclick = () => more();
-  byId('list-export').onclick = () => exportAll();
+  byId('list-export').onclick = () => startExport(filterOf({ ...values, ...withheld }));
   byId('list-clear').onclick = () => go('/ops/transactions');
   whenZoneChanges(() => {
-    fillForm(values);
+    fillForm({ ...values, ...withheld });
     showRows();
   });
+}
+
+/**
+ * Shows the list of what the person typed. The address does not have what may be a card number, so it can be the present one.
+ *
+ * @param {Record<string, string>} typed
+ * @param {boolean} opensOne
+ */
+function submit(typed, opensOne) {
+  const { named, withheld: hidden } = withholdCards(typed);
+  submitted = { withheld: hidden, opensOne };
+  go(addressOf(named));
 }
 
 /**
@@ -76,11 +89,7 @@ export function openTransactions() {
  * @param {string} text
  */
 function search(text) {
-  const isWithheld = mayBeCard(text);
-  // A card number is removed from the input; the result shows it masked.
-  if (isWithheld) byId('query').value = '';
-  submitted = { card: isWithheld ? text : undefined, opensOne: text !== '' };
-  go(addressOf(isWithheld ? {} : { q: text }));
+  submit({ q: text }, text !== '');
 }
 
 /**
@@ -92,13 +101,14 @@ function search(text) {
 function open(_match, query) {
   watching = restart(watching);
   const isShown = String(query) === shownAddress && rows.length > 0;
-  const { card: typed, opensOne } = submitted ?? {};
+  const { withheld: typed = {}, opensOne } = submitted ?? {};
   if (isShown && !submitted) return;
   submitted = undefined;
-  card = typed;
+  withheld = typed;
   values = readAddress(query);
+  // A card number is removed from the input; the result shows it masked.
   byId('query').value = values.q ?? '';
-  fillForm(values);
+  fillForm({ ...values, ...withheld });
   void reload({ opensOne });
 }
 
@@ -118,7 +128,7 @@ async function reload({ opensOne = false } = {}) {
   presentAtMs = undefined;
   setText(byId('list-total'), 'Searching');
   try {
-    const filter = filterOf(values, card);
+    const filter = filterOf({ ...values, ...withheld });
     const page = await listTransactions(filter);
     if (mine !== asked) return;
     rows = page.rows;
@@ -156,7 +166,7 @@ function showRows() {
   byId('list-more').hidden = next === null;
   byId('list-table').hidden = rows.length === 0;
   byId('list-none').hidden = rows.length > 0;
-  byId('list-export').disabled = rows.length === 0;
+  byId('list-export').disabled = rows.length === 0 || isExporting();
 }
 
 /**
@@ -189,7 +199,7 @@ async function more() {
   const mine = asked;
   byId('list-more').disabled = true;
   try {
-    const page = await listTransactions(filterOf(values, card), next);
+    const page = await listTransactions(filterOf({ ...values, ...withheld }), next);
     if (mine !== asked) return;
     rows = [...rows, ...page.rows];
     next = page.next;
@@ -207,7 +217,9 @@ async function look() {
   const mine = asked;
   const recent = rows.filter(({ createdAt }) => Date.now() - Date.parse(createdAt) < WATCHED_FOR_MS);
   const shown = recent.slice(0, MAX_WATCHED).map(({ acquirerId, id }) => ({ acquirerId, id }));
-  const changes = await readChanges(filterOf(values, card), rows[0]?.position, shown).catch(() => undefined);
+  const changes = await readChanges(filterOf({ ...values, ...withheld }), rows[0]?.position, shown).catch(
+    () => undefined,
+  );
   if (mine !== asked) return;
   if (!changes) {
     if (presentAtMs) setText(byId('list-old'), `Not updated since ${clockTime(presentAtMs)} ${zoneName()}.`);
@@ -225,26 +237,4 @@ async function look() {
 function isPresent() {
   presentAtMs = Date.now();
   setText(byId('list-old'), '');
-}
-
-/** The file arrives in the background: the person can go to other views meanwhile. */
-async function exportAll() {
-  const button = byId('list-export');
-  button.disabled = true;
-  setText(byId('list-said'), '');
-  try {
-    const file = URL.createObjectURL(
-      await exportTransactions(filterOf(values, card), (rows) => setText(button, `Exporting, ${count(rows)} rows`)),
-    );
-    h('a', {
-      href: file,
-      download: `transactions-${new Date().toISOString().slice(0, 19).replaceAll(':', '')}Z.csv`,
-    }).click();
-    setTimeout(() => URL.revokeObjectURL(file), LOOKED_EVERY_MS);
-  } catch (error) {
-    setText(byId('list-said'), error.message);
-  } finally {
-    setText(button, 'Export CSV');
-    button.disabled = false;
-  }
 }

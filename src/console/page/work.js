@@ -1,7 +1,7 @@
 import { isAllowedToAct } from './acts.js';
 import { readWork } from './ask.js';
 import { byId, h, setText, table } from './dom.js';
-import { mayBeCard } from './may-be-card.js';
+import { withholdCards } from './may-be-card.js';
 import { whenNamesChange } from './names.js';
 import { addView, go } from './router.js';
 import { whenZoneChanges } from './time.js';
@@ -39,8 +39,8 @@ export function openWork() {
     const given = /** @type {[string, string][]} */ ([...new FormData(event.target)]).filter(
       ([, value]) => value !== '',
     );
-    const { true: withheld = [], false: named = [] } = Object.groupBy(given, ([, value]) => `${mayBeCard(value)}`);
-    submitted = Object.fromEntries(withheld);
+    const { named, withheld } = withholdCards(Object.fromEntries(given));
+    submitted = withheld;
     const query = new URLSearchParams(named);
     go(`/ops/work/${shownList}${query.size > 0 ? `?${query}` : ''}`);
   };

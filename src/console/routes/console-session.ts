@@ -75,7 +75,7 @@ function shown(session: PortalSession) {
 /** The own account of a person, and the sessions of others for administrators. */
 export function registerConsoleAccount(server: Server, parts: ConsoleParts): void {
   const { accounts, sessions, cookie } = parts;
-  const { forOwnReading, forOwnActing, forReading } = consoleGuards(parts);
+  const { forOwnReading, forOwnActing, forReading, forFollowing } = consoleGuards(parts);
   const facts = (summary: string) => ({ facts: { summary, section: 'extension', takes: [], isAsset: true } }) as const;
 
   server.get(
@@ -89,6 +89,12 @@ export function registerConsoleAccount(server: Server, parts: ConsoleParts): voi
     { config: facts('List sessions of users'), onRequest: forReading },
     async (request, reply) =>
       reply.header('cache-control', 'no-store').send({ sessions: await accounts.listAll(request.operator!) }),
+  );
+
+  server.get(
+    '/ops/data/views',
+    { config: facts('List saved views'), onRequest: forFollowing },
+    async (request, reply) => reply.header('cache-control', 'no-store').send(await accounts.views(request.operator!)),
   );
 
   withZod(server).route({

@@ -15,6 +15,8 @@ import { type DispositionId, dispositionName } from '../../payments/model/dispos
 import { type ConsoleParts, consoleGuards } from './console-guard.ts';
 
 const facts = (summary: string) => ({ summary, section: 'extension', takes: [], isAsset: true }) as const;
+/** How many rows the file will have, if no transaction is added meanwhile. */
+const EXPORTED_ROWS = 'x-rows';
 const NOT_STORED = { 'cache-control': 'no-store' };
 
 /**
@@ -68,8 +70,11 @@ export function registerConsoleTransactions(server: Server, parts: ConsoleParts)
     onRequest: forReading,
     handler: async (request, reply) => {
       checkToken(request.operator!, request.headers[CSRF_HEADER]);
-      const lines = await transactions.export(request.operator!, request.body.filter);
-      reply.headers(NOT_STORED).header('content-disposition', 'attachment; filename="transactions.csv"');
+      const { rows, lines } = await transactions.export(request.operator!, request.body.filter);
+      reply
+        .headers(NOT_STORED)
+        .header(EXPORTED_ROWS, rows)
+        .header('content-disposition', 'attachment; filename="transactions.csv"');
       // A file that breaks off ends with an error and not as if it were complete.
       return reply.type('text/csv; charset=utf-8').send(Readable.from(lines));
     },

@@ -111,6 +111,7 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
   'codec.js': [OWN, SCRIPT],
   'copy.js': [OWN, SCRIPT],
   'dom.js': [OWN, SCRIPT],
+  'export.js': [OWN, SCRIPT],
   'form-id.js': [OWN, SCRIPT],
   'history.js': [OWN, SCRIPT],
   'keys.js': [OWN, SCRIPT],

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { createdUser } from '#schemas/admin-credentials';
 import { ADMIN_OPERATIONS, SETTINGS } from '#schemas/admin-operations';
 import { type Administrator, type ApiKeyMode, checkGrant } from '../../auth/api-key.ts';
 import { type Authenticator, MERCHANT_TOKEN_SCOPES } from '../../auth/authenticator.ts';
@@ -21,6 +22,7 @@ import {
   type AdminGuard,
   adminFacts,
   identifyAdministrator,
+  identifyOperator,
   locationOf,
   registerReadRoutes,
   registerRemoveRoute,
@@ -119,28 +121,45 @@ const users = {
   one: 'a portal user',
   many: 'portal users',
   scope: 'credentials:manage',
+  resetPassword: ADMIN_OPERATIONS.resetPasswordOfPortalUser,
 } as const;
 
-const { addPortalUser, changePortalUser, resetPasswordOfPortalUser } = ADMIN_OPERATIONS;
+const usersOfInstallation = {
+  operations: {
+    list: ADMIN_OPERATIONS.listInstallationUsers,
+    add: ADMIN_OPERATIONS.addInstallationUser,
+    show: ADMIN_OPERATIONS.showInstallationUser,
+    change: ADMIN_OPERATIONS.changeInstallationUser,
+    remove: ADMIN_OPERATIONS.removeInstallationUser,
+  },
+  one: 'an installation user',
+  many: 'installation users',
+  whose: '',
+  scope: 'credentials:manage',
+  takes: ['operatorKey'],
+  resetPassword: ADMIN_OPERATIONS.resetPasswordOfInstallationUser,
+} as const;
 
 /**
- * The portal users of an acquirer, its integrators and merchants. A caller cannot create a user with more rights than
+ * The portal users of an acquirer, its integrators and merchants, or those of the installation. A caller cannot create a user with more rights than
  * its own.
  */
 function registerUserRoutes(
   server: Server,
-  { authenticator, idempotent, settings }: RouteGuards & { readonly settings: UserSettings },
+  { idempotent, settings }: Pick<RouteGuards, 'idempotent'> & { readonly settings: UserSettings },
+  routes: typeof users | typeof usersOfInstallation,
+  onRequest: AdminGuard,
 ): void {
-  const onRequest = identifyAdministrator(authenticator, users.scope);
-  registerReadRoutes(server, onRequest, users, settings);
-  registerRemoveRoute(server, onRequest, users, settings);
+  const { one, resetPassword } = routes;
+  // Those of the installation differ only in their paths.
+  const { add, change } = routes.operations as (typeof users)['operations'];
+  registerReadRoutes(server, onRequest, routes, settings);
+  registerRemoveRoute(server, onRequest, routes, settings);
 
   withZod(server).route({
-    ...routeOf(addPortalUser, 201),
-    config: adminFacts('Add a portal user', users, {
-      description:
-        'Adds a portal user. Without a password in the body, the gateway generates one and returns it once. The user cannot ' +
-        'have rights that the calling key lacks.',
+    ...routeOf({ ...add, response: createdUser }, 201),
+    config: adminFacts(`Add ${one}`, routes, {
+      description: `Adds ${one}. Without a password in the body, the gateway generates one and returns it once. The user cannot have rights that the calling key lacks.`,
     }),
     onRequest,
     ...idempotent,
@@ -153,8 +172,8 @@ function registerUserRoutes(
   });
 
   withZod(server).route({
-    ...routeOf(changePortalUser, 200),
-    config: adminFacts('Change a portal user', users, {
+    ...routeOf(change, 200),
+    config: adminFacts(`Change ${one}`, routes, {
       description:
         'Changes the fields in the body; all other fields keep their values. The user cannot have rights that the calling key ' +
         'lacks. With `blocked` false, a lockout by wrong logins ends, too.',
@@ -171,8 +190,8 @@ function registerUserRoutes(
   });
 
   withZod(server).route({
-    ...routeOf(resetPasswordOfPortalUser, 200),
-    config: adminFacts('Reset the password of a portal user', users, {
+    ...routeOf(resetPassword as typeof users.resetPassword, 200),
+    config: adminFacts(`Reset the password of ${one}`, routes, {
       description:
         'Sets a new password, ends the sessions of the user and lifts a lockout by wrong logins. Without a password in the body, the gateway generates one and ' +
         'returns it once.',
@@ -225,6 +244,9 @@ export function registerCredentialRoutes(
   },
 ): void {
   registerKeyRoutes(server, { ...admin, apiKeys: new ApiKeySettings(database, mode) });
-  registerUserRoutes(server, { ...admin, settings: new UserSettings(database, loginDomains) });
+  const { authenticator, idempotent } = admin;
+  const ofUsers = { idempotent, settings: new UserSettings(database, loginDomains) };
+  registerUserRoutes(server, ofUsers, users, identifyAdministrator(authenticator, users.scope));
+  registerUserRoutes(server, ofUsers, usersOfInstallation, identifyOperator(authenticator, users.scope));
   registerSettingsRoutes(server, admin, issuerKeys, new IssuerKeySettings(database, issuerRules));
 }

@@ -29,7 +29,7 @@ interface ChangeableSettings<Settings, Stored> extends SettingsStore<Stored> {
 }
 
 /** An operation that names an acquirer, or one of its settings. */
-type SettingsOperation = Operation & { readonly params: z.ZodType };
+type SettingsOperation = Operation & { readonly params?: z.ZodType };
 
 /** Description of one kind of an acquirer's settings for its routes. */
 export interface SettingsRoutes<Stored extends object> {
@@ -44,6 +44,8 @@ export interface SettingsRoutes<Stored extends object> {
   /** What an entry is called in summaries: `a processor`. */
   readonly one: string;
   readonly many: string;
+  /** Follows the name in descriptions; ` of the acquirer` by default. */
+  readonly whose?: string;
   readonly scope: Scope;
   /** Accepted credentials; the operator and the acquirer itself by default. */
   readonly takes?: readonly Credential[];
@@ -94,6 +96,7 @@ export function identifyAdministrator(authenticator: Authenticator, scope: Scope
 export function identifyOperator(authenticator: Authenticator, scope: Scope): AdminGuard {
   return async (request) => {
     const principal = await authenticator.keyAlone(request.headers, scope);
+    request.administrator = principal;
     request.change = { acquirerId: INSTALLATION, actor: operatorOf(principal) };
   };
 }
@@ -155,13 +158,13 @@ export function registerReadRoutes<Stored extends object>(
   routes: SettingsRoutes<Stored>,
   settings: Pick<SettingsStore<Stored>, 'list' | 'find'>,
 ): void {
-  const { one, many, operations, notes } = routes;
+  const { one, many, whose = ' of the acquirer', operations, notes } = routes;
   const { list, show } = operations;
   withZod(server).route({
     ...routeOf(list, 200),
     config: adminFacts(`List ${many}`, routes, {
       description: described(
-        `Lists the ${many} of the acquirer in ascending order of their ids.`,
+        `Lists the ${many}${whose} in ascending order of their ids.`,
         notes?.list,
         'The header `Link` (`rel="next"`) leads to the next page.',
       ),
@@ -174,7 +177,7 @@ export function registerReadRoutes<Stored extends object>(
   });
   withZod(server).route({
     ...routeOf(show, 200),
-    config: adminFacts(`Show ${one}`, routes, { description: `Returns ${one} of the acquirer.` }),
+    config: adminFacts(`Show ${one}`, routes, { description: `Returns ${one}${whose}.` }),
     onRequest,
     handler: (request) => settings.find(request.change!, idOf(request)),
   });

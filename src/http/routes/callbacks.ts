@@ -191,4 +191,27 @@ export function registerAdminCallbackRoutes(
       return callbackSecretOf(await callbacks.issueSecret(owner, LINKS, overlapOf(request.body)));
     },
   });
+
+  for (const [serves, operation] of [
+    [LINKS, OPERATIONS.checkCallbackUrlOfLinks],
+    [TAPS, OPERATIONS.checkCallbackUrlOfTaps],
+  ] as const)
+    withZod(server).route({
+      ...routeOf(operation, 200),
+      config: facts(
+        `Check the callback URL of ${serves}`,
+        'Sends one signed request of the type `endpoint.test` to the URL and returns the response of the receiver. It concerns no transaction, and is not repeated. Returns an empty list if no URL is registered.',
+      ),
+      onRequest,
+      handler: async (request) => {
+        const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
+        const attempt = await callbacks.test(owner, serves);
+        if (!attempt) return [];
+        const { url, status, error, durationMs, response } = attempt;
+        const wasTaken = status !== null && status >= 200 && status < 300;
+        return [
+          { verdict: wasTaken ? ('good' as const) : ('fault' as const), url, status, error, durationMs, response },
+        ];
+      },
+    });
 }

@@ -30,14 +30,15 @@ export interface RouteQuestion {
  */
 export function chooseRoutes(routes: readonly RouteRecord[], question: RouteQuestion): RouteRecord[] {
   return routes
-    .filter(
-      (route) =>
-        !route.isRemoved &&
-        (route.currency === null || route.currency === question.currency) &&
-        (route.scheme === null || route.scheme === question.scheme) &&
-        (route.xTid === null || route.xTid === question.xTid),
-    )
+    .filter((route) => !route.isRemoved && misfitsOf(route, question).length === 0)
     .toSorted((one, other) => one.priority - other.priority || specificity(other) - specificity(one));
+}
+
+/** The conditions of a route that a tap does not meet. */
+export function misfitsOf(route: RouteRecord, question: RouteQuestion): (keyof RouteQuestion)[] {
+  return (['currency', 'scheme', 'xTid'] as const).filter(
+    (name) => route[name] !== null && route[name] !== question[name],
+  );
 }
 
 function specificity({ currency, scheme, xTid }: RouteRecord): number {

@@ -53,6 +53,16 @@ export async function listRegisteredKeys(database: Pick<Database, 'query'>): Pro
   return (await database.query<RegisteredKey>(`${SELECT} order by acquirer_id, key_id`)).rows;
 }
 
+/** In the order of their names. @param acquirerId undefined for the keys of all */
+export async function pageOfRegisteredKeys(
+  database: Pick<Database, 'query'>,
+  acquirerId: number | undefined,
+  { after, limit }: { readonly after?: string | undefined; readonly limit: number },
+): Promise<RegisteredKey[]> {
+  const text = `${SELECT} where ($1::int is null or acquirer_id = $1) and key_id > $2 order by key_id limit $3`;
+  return (await database.query<RegisteredKey>(text, [acquirerId ?? null, after ?? '', limit])).rows;
+}
+
 export async function findRegisteredKey(
   database: Pick<Database | pg.ClientBase, 'query'>,
   keyId: string,

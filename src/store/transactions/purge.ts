@@ -120,6 +120,7 @@ const DELETE_STRAY_ENTRIES = deletion('audit', `${TRANSACTION_EVENTS.name}_defau
 const DELETE_STRAY_MESSAGES = unmarkedDeletion(`${ATTEMPT_MESSAGES.name}_default`, 'sent_at');
 /** A proposal stays, because its transaction still needs review. */
 const DELETE_RESOLUTIONS = deletion('audit', 'review_resolutions', 'proposed_at', `state <> 'proposed'`);
+const DELETE_NOTES_OF_STAFF = unmarkedDeletion('transaction_notes', 'written_at');
 const DELETE_LATE_RESPONSES = deletion('audit', 'late_responses', 'came_at', 'true');
 /** A pending event stays at any age, because a receiver waits for it. */
 const DELETE_EVENTS = deletion('webhooks', 'webhook_events', 'created_at', `state <> 'pending'`);
@@ -164,6 +165,9 @@ select count(*) from deleted`;
 /** Selected only by age: a summary of each range of pages finds them. */
 const DELETE_CHANGES = unmarkedDeletion('admin_events', 'at');
 const DELETE_SESSIONS = unmarkedDeletion('console_sessions', 'begun_at');
+
+/** The provider does not report when a person leaves its directory. */
+const DELETE_VIEWS = unmarkedDeletion('console_views', 'saved_at', 'user_id is null');
 
 const DELETE_BUSINESS_DATES = unmarkedDeletion('business_dates', 'since');
 /** A key that has not retired is in use at any age. */
@@ -264,8 +268,10 @@ export async function purge(
     [DELETE_SUPERSEDED, cardDays],
     [DELETE_STRAY_ENTRIES, auditDays],
     [DELETE_RESOLUTIONS, auditDays],
+    [DELETE_NOTES_OF_STAFF, auditDays],
     [DELETE_LATE_RESPONSES, auditDays],
     [DELETE_REVERSALS, auditDays],
+    [DELETE_VIEWS, auditDays],
     [DELETE_CHANGES, auditDays],
     [DELETE_EVENTS, webhookDays],
     [DELETE_ATTEMPTS, webhookDays],

@@ -8,6 +8,7 @@ import type {
   RegisteredCallback,
   Registration,
   SecretOverlap,
+  SigningEndpoint,
 } from '../../webhooks/ports.ts';
 import { LOCKS } from '../cells/advisory-locks.ts';
 import type { Database } from '../postgres/open-database.ts';
@@ -26,6 +27,10 @@ on conflict (acquirer_id, integrator_id, serves) do update set url = excluded.ur
 
 const FIND = `
 select id, url, (extract(epoch from disabled_at) * 1000)::float8 as "disabledAtMs"
+from webhook_endpoints where acquirer_id = $1 and integrator_id = $2 and serves = $3`;
+
+const FIND_SIGNING = `
+select id, url, sealed_secret as "sealedSecret", case when previous_until > now() then previous_sealed_secret end as "previousSealedSecret"
 from webhook_endpoints where acquirer_id = $1 and integrator_id = $2 and serves = $3`;
 
 const DISABLE = `
@@ -58,6 +63,14 @@ export class PostgresWebhookEndpoints implements EndpointStore {
   async find({ acquirerId, integratorId }: Integrator, serves: WebhookOrigin): Promise<RegisteredCallback | undefined> {
     const { rows } = await this.#database.query<RegisteredCallback>(FIND, [acquirerId, integratorId, serves]);
     return rows[0];
+  }
+
+  async findSigning(
+    { acquirerId, integratorId }: Integrator,
+    serves: WebhookOrigin,
+  ): Promise<SigningEndpoint | undefined> {
+    const values = [acquirerId, integratorId, serves];
+    return (await this.#database.query<SigningEndpoint>(FIND_SIGNING, values)).rows[0];
   }
 
   async disable({ acquirerId, integratorId }: Integrator, serves: WebhookOrigin): Promise<boolean> {
@@ -129,6 +142,17 @@ export class RecordedWebhookEndpoints implements EndpointStore {
 
   find(owner: Integrator, serves: WebhookOrigin): Promise<RegisteredCallback | undefined> {
     return new PostgresWebhookEndpoints(this.#database).find(owner, serves);
+  }
+
+  /** Only a test needs the secrets here, so it is recorded. */
+  findSigning(owner: Integrator, serves: WebhookOrigin): Promise<SigningEndpoint | undefined> {
+    const { acquirerId } = owner;
+    return inAdminCommit(this.#database, acquirerId, async (client) => {
+      const found = await new PostgresWebhookEndpoints(client).findSigning(owner, serves);
+      const event = { action: 'act', kind: 'callback', before: null, after: { did: 'testCallback' } } as const;
+      if (found) await recordChange(client, { acquirerId, actor: this.#actor }, { ...event, id: found.id });
+      return found;
+    });
   }
 
   disable(owner: Integrator, serves: WebhookOrigin): Promise<boolean> {

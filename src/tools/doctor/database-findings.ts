@@ -323,19 +323,28 @@ const WITHOUT_RESPONSE = `
 select acquirer_id as "acquirerId", r.processor_id as "processorId", count(*)::int as sent,
   count(*) filter (where t.response_code is null)::int as without
 from (select acquirer_id, route_id, response_code from transactions
-  where id >= first_id(now() - interval '5 minutes') and sent_at is not null and disposition is not null
+  where id >= first_id(now() - interval '5 minutes') and ($1::int is null or acquirer_id = $1) and sent_at is not null and disposition is not null
   order by id desc limit ${MAX_LATEST}) t
-join routes r using (acquirer_id) where r.id = t.route_id group by 1, 2 order by 1, 2`;
+join routes r using (acquirer_id) where r.id = t.route_id and ($2::int is null or r.processor_id = $2) group by 1, 2 order by 1, 2`;
 
 /** A connection that is signed on, and whose echo works, proves nothing about taps. */
 async function responseFindings(database: Database): Promise<Finding[]> {
+  const silent = await silentSwitches(database);
+  return silent.length > 0 ? silent : [good('responses', 'switches respond to the taps of the last five minutes')];
+}
+
+/** @param only one processor; all of them by default */
+export async function silentSwitches(
+  database: Database,
+  only?: { readonly acquirerId: number; readonly id: number },
+): Promise<Finding[]> {
   const { rows } = await database.query<{ acquirerId: number; processorId: number; sent: number; without: number }>(
     WITHOUT_RESPONSE,
+    [only?.acquirerId ?? null, only?.id ?? null],
   );
   const silent = rows.filter(
     ({ sent, without }) => without >= LEAST_WITHOUT_RESPONSE && without >= sent * LEAST_SHARE_WITHOUT_RESPONSE,
   );
-  if (silent.length === 0) return [good('responses', 'switches respond to the taps of the last five minutes')];
   return silent.map(({ acquirerId, processorId, sent, without }) =>
     fault(
       'responses',

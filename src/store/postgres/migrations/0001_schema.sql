@@ -260,6 +260,21 @@ create table console_sessions (
 -- Finds sessions that have ended.
 create index console_sessions_by_age on console_sessions (begun_at);
 
+-- Filters of the list of transactions that people have saved under a name.
+create table console_views (
+  acquirer_id integer not null, -- 0 for the installation.
+  person_id uuid not null, -- Of the table of users, or derived from issuer and subject.
+  name text not null check (length(name) between 1 and 60), -- The person's own words, without a card number.
+  filter jsonb not null, -- The parameters of the list's address, without card numbers (schemas/console-views.ts).
+  user_id uuid, -- The same as person_id for a user with a password; null for a person of an identity provider.
+  saved_at timestamptz not null default clock_timestamp(), -- When the view was last saved.
+  primary key (acquirer_id, person_id, name),
+  foreign key (acquirer_id, user_id) references users on delete cascade
+);
+
+-- Finds the views of a user who is removed.
+create index console_views_by_user on console_views (acquirer_id, user_id) where user_id is not null;
+
 -- Sign-ins with the identity provider that have succeeded, until they would have expired: each succeeds once.
 create table console_sign_ins (
   state_hash bytea primary key, -- SHA-256 of the parameter `state`.
@@ -1004,6 +1019,21 @@ create unique index review_resolutions_proposed on review_resolutions (acquirer_
 
 -- The resolutions of a transaction, in their order.
 create index review_resolutions_by_transaction on review_resolutions (acquirer_id, transaction_id, proposed_at);
+
+-- What an acquirer's staff wrote about a transaction. Integrators, merchants and phones never see it. Rows are added, and
+-- deleted with the audit trail.
+create table transaction_notes (
+  acquirer_id integer not null references acquirers,
+  id uuid not null, -- Assigned by the gateway.
+  transaction_id uuid not null,
+  text text not null check (length(text) between 1 and 1000), -- The person's own words, without a card number.
+  author text not null, -- Who, as admin events name authors.
+  written_at timestamptz not null default clock_timestamp(), -- When.
+  primary key (acquirer_id, id)
+);
+
+-- The notes of a transaction, in their order.
+create index transaction_notes_by_transaction on transaction_notes (acquirer_id, transaction_id, written_at);
 
 -- ---------------------------------------------------------------------------------------------------------------------
 -- Webhooks
