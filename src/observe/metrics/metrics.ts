@@ -12,6 +12,7 @@ import type { NewAttempt } from '../../payments/ports/store-ports.ts';
 import { isOfPhone, type RequestLog } from '../request-log.ts';
 
 type IntervalHistogram = ReturnType<typeof monitorEventLoopDelay>;
+type MetricObject = Parameters<Registry['registerMetric']>[0];
 
 const PREFIX = 'nodejs_eventloop_lag';
 const NANOSECONDS_PER_SECOND = 1e9;
@@ -53,6 +54,21 @@ function measureEventLoopLag(registry: Registry): void {
     }),
     read,
   }));
+}
+
+let ofProcess: MetricObject[] | undefined;
+
+/**
+ * Memory, processor time, garbage collection and the event loop. They are of the process, and prom-client cannot stop
+ * measuring them: gateways in one process share them, and a stopped gateway is not held by them.
+ */
+function metricsOfProcess(): readonly MetricObject[] {
+  if (ofProcess) return ofProcess;
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: UNUSED_MS });
+  measureEventLoopLag(registry);
+  ofProcess = registry.getMetricsAsArray() as unknown as MetricObject[];
+  return ofProcess;
 }
 
 /** Buckets from the time of an echo to a switch's longest deadline. */
@@ -103,8 +119,7 @@ export class Metrics {
 
   constructor() {
     const registers = [this.registry];
-    collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: UNUSED_MS });
-    measureEventLoopLag(this.registry);
+    for (const metric of metricsOfProcess()) this.registry.registerMetric(metric);
     this.#requests = new Histogram({
       name: 'http_server_request_duration_seconds',
       help: 'Time from the request line to the last byte of the response',
