@@ -9,6 +9,8 @@ import { alertRules } from '../../src/tools/docs/tables.ts';
 import { Installation } from './alert-series.ts';
 
 const run = promisify(execFile);
+/** promtool lives for a moment: without garbage collection and threads it takes a third less processor time. */
+const PROMTOOL = { env: { ...process.env, GOGC: 'off', GOMAXPROCS: '1' } };
 const RULES = fileURLToPath(new URL('../../src/observe/prometheus/alerts.yml', import.meta.url));
 const HAS_PROMTOOL = spawnSync('promtool', ['--version']).status === 0;
 
@@ -225,7 +227,7 @@ describe.skipIf(!HAS_PROMTOOL)('the alert rules, on what a process exposes', () 
     const file = join(folder, `${name.replaceAll(/\W/g, '-')}.yml`);
     writeFileSync(file, JSON.stringify(testOf(installation.series(), alerts)));
     // promtool prints the alerts that it expected and those that it got.
-    await run('promtool', ['test', 'rules', file]);
+    await run('promtool', ['test', 'rules', file], PROMTOOL);
   });
 
   test.each(Object.entries(SLOW))('%s fires after hours', async (name, { series, values, atMinute }) => {
@@ -233,7 +235,7 @@ describe.skipIf(!HAS_PROMTOOL)('the alert rules, on what a process exposes', () 
     const known = { series: 'up{job="tapwire"}', values: values };
     const all = [{ series, values }, known, { series: 'tapwire_database_bytes', values }];
     writeFileSync(file, JSON.stringify(testOf(all, [name], atMinute)));
-    await run('promtool', ['test', 'rules', file]);
+    await run('promtool', ['test', 'rules', file], PROMTOOL);
   });
 
   test('each rule fires in one of them', () => {
