@@ -60,7 +60,7 @@ export async function run(args: string[]): Promise<number> {
 
 async function printReadyPlan(type: string, configFile: string | undefined): Promise<number> {
   const processor = await processorNamed(type);
-  process.stdout.write(readyPlan(processor, configOf(processor, configFile)));
+  console.log(readyPlan(processor, configOf(processor, configFile)).trimEnd());
   return 0;
 }
 

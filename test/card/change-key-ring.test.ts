@@ -9,7 +9,7 @@ import { createKeyRing, KEY_PURPOSES, type KeyPurpose, rotateKeys } from '../../
 import { readKeyRing } from '../../src/card/key-ring.ts';
 import { openLiveKeyRing } from '../../src/card/live-key-ring.ts';
 import { eventually } from '../support/eventually.ts';
-import { TapwireProcess } from '../support/tapwire-process.ts';
+import { tapwireHere } from '../support/run-here.ts';
 
 let folder: string;
 let path: string;
@@ -163,8 +163,7 @@ describe('a live ring', () => {
 });
 
 describe('tapwire keys rotate', () => {
-  const run = (...args: string[]) =>
-    TapwireProcess.run(['keys', 'rotate', ...args], { environment: { TAPWIRE_KEYS_FILE: path } });
+  const run = (...args: string[]) => tapwireHere(['keys', 'rotate', ...args], { TAPWIRE_KEYS_FILE: path });
 
   test('names the keys and never shows one', async () => {
     const { exitCode, output } = await run('--purpose', 'token-signing');

@@ -7,7 +7,7 @@ import { demoLmkKeys } from '../../src/tools/simulator/hsm/simulated-payshield.t
 import { HOST, Opened } from '../hsm/support.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
-import { TapwireProcess } from '../support/tapwire-process.ts';
+import { tapwireHere } from '../support/run-here.ts';
 
 const opened = new Opened();
 let folder: string;
@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const run = (...args: string[]) => TapwireProcess.run(args, { environment: installation.environment() });
+const run = (...args: string[]) => tapwireHere(args, installation.environment());
 const get = async (path: string) => (await fetch(new URL(path, installation.url))).text();
 
 test('devices are shown by readiness, metrics and commands, with the reason when one stops', async () => {

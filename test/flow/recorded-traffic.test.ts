@@ -4,7 +4,7 @@ import type { Processor } from '../../src/kits/processor-kit/index.ts';
 import { readRecording } from '../../src/tools/simulator/scenarios.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
-import { TapwireProcess } from '../support/tapwire-process.ts';
+import { tapwireHere } from '../support/run-here.ts';
 
 let installation: Installation;
 beforeAll(async () => {
@@ -12,8 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.stop());
 
-const record = (...args: string[]) =>
-  TapwireProcess.run(['processor', 'record', ...args], { environment: installation.environment() });
+const record = (...args: string[]) => tapwireHere(['processor', 'record', ...args], installation.environment());
 
 test('the payments of a processor are printed masked, and a simulated switch can replay them', async () => {
   for (const amount of ['10.00', '10.51', '20.54']) await installation.phone().tap({ amount, currency: 'ZAR' });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { JobTable } from '../../src/jobs/job-table.ts';
 import { type DeadLetter, listDeadLetters, queueFigures, WORK_NAMES } from '../../src/jobs/queues.ts';
 import { failOnBug } from '../support/fail-on-bug.ts';
-import { TapwireProcess } from '../support/tapwire-process.ts';
+import { tapwireHere } from '../support/run-here.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 let testDatabase: TestDatabase;
@@ -21,7 +21,7 @@ const PAN = '4111111111111111';
 const payload = () => ({ acquirerId: 7, id: randomUUID(), attempt: 2 });
 
 function tapwireJobs(...args: string[]) {
-  return TapwireProcess.run(['jobs', ...args], { environment: { DATABASE_URL: testDatabase.url } });
+  return tapwireHere(['jobs', ...args], { DATABASE_URL: testDatabase.url });
 }
 
 /** Puts a job among the dead letters, as a pump does that cannot read it. */

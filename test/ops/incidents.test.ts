@@ -4,8 +4,8 @@ import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { voidSale } from '../support/refunds.ts';
 import { outcomeOf } from '../support/responses.ts';
+import { tapwireHere } from '../support/run-here.ts';
 import { stallOfHsm } from '../support/stalling-hsm.ts';
-import { TapwireProcess } from '../support/tapwire-process.ts';
 
 /**
  * Incidents at a running gateway, and the figures on which their alerts fire (alerts.test.ts has the rules). Each test
@@ -25,7 +25,7 @@ afterAll(async () => {
   await installation.stop();
 });
 
-const run = (...args: string[]) => TapwireProcess.run(args, { environment: installation.environment() });
+const run = (...args: string[]) => tapwireHere(args, installation.environment());
 const tap = async (amount: string) => outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR' }));
 
 /** The value of a series; undefined if the gateway does not expose it. */

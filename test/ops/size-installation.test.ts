@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { bytesText, sizeOf } from '../../src/tools/size/size-installation.ts';
-import { TapwireProcess } from '../support/tapwire-process.ts';
+import { tapwireHere } from '../support/run-here.ts';
 
 const OPTIONS = { peakFactor: 4, merchants: 0, terminalsPerMerchant: 2, messageDays: 30, webhookDays: 30 };
 
@@ -35,7 +35,7 @@ test.each([
 
 test('the command takes rates of a second, an hour and a day, and refuses everything else with a sentence', async () => {
   const peakOf = async (taps: string) => {
-    const { stdout } = await TapwireProcess.run(['size', '--taps', taps, '--json'], { environment: {} });
+    const { stdout } = await tapwireHere(['size', '--taps', taps, '--json'], {});
     return JSON.parse(stdout).peakPerSecond;
   };
   expect(await peakOf('25/s')).toBe(100);
@@ -48,7 +48,7 @@ test('the command takes rates of a second, an hour and a day, and refuses everyt
     ['--taps', '100'],
     ['--taps', '1/s', '--peak', '0'],
   ]) {
-    const { exitCode, stderr } = await TapwireProcess.run(['size', ...args], { environment: {} });
+    const { exitCode, stderr } = await tapwireHere(['size', ...args], {});
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^tapwire: --/);
   }

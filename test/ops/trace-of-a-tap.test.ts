@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { outcomeOf } from '../support/responses.ts';
-import { TapwireProcess } from '../support/tapwire-process.ts';
+import { tapwireHere } from '../support/run-here.ts';
 
 /** "My card was not charged at 14:03": what a person finds with the ids of a request. */
 let installation: Installation;
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.stop());
 
-const run = (...args: string[]) => TapwireProcess.run(args, { environment: installation.environment() });
+const run = (...args: string[]) => tapwireHere(args, installation.environment());
 const CARD = '4111111111111111';
 
 /** A tap that is refused, and the line of the log that it leaves. */

@@ -7,6 +7,7 @@ import { ReversalState, TransactionType, VoidState } from '../../src/payments/mo
 import { readLedger } from '../../src/tools/ledger/books.ts';
 import { Ledger, ledgerServer } from '../../src/tools/simulator/ledger.ts';
 import { listen, stopListening } from '../../src/tools/simulator/listening.ts';
+import { tapwireHere } from '../support/run-here.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
 import { move, PlantedBooks } from './planted-books.ts';
 
@@ -349,11 +350,18 @@ describe('tapwire verify-ledger', () => {
       await stopListening(server);
     }
   }
-  const run = (url: string, ...more: string[]) =>
-    TapwireProcess.run(['verify-ledger', '--ledger', url, '--database', books.url, ...more]);
+  const words = (url: string, ...more: string[]) => [
+    'verify-ledger',
+    '--ledger',
+    url,
+    '--database',
+    books.url,
+    ...more,
+  ];
+  const run = (url: string, ...more: string[]) => tapwireHere(words(url, ...more), {});
 
   test('prints a line for each check and ends with 0 when all hold', async () => {
-    const ended = await served((url) => run(url));
+    const ended = await served((url) => TapwireProcess.run(words(url)));
     expect(ended.stdout).toMatch(/^I1 +2 +0 +0 +0 +0 +an approval of a switch/m);
     expect(ended.exitCode, ended.output).toBe(0);
   });

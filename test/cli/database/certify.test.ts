@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { SAMPLE_CARDS } from '../../../src/card/sample-tap.ts';
-import { TapwireProcess } from '../../support/tapwire-process.ts';
+import { tapwireHere } from '../../support/run-here.ts';
 
 interface Case {
   readonly number: number;
@@ -24,7 +24,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function certify(...args: string[]) {
-  return TapwireProcess.run(['certify', ...args], { cwd: folder, environment: { TAPWIRE_DATA: folder } });
+  return tapwireHere(['certify', ...args], { TAPWIRE_DATA: folder }, folder);
 }
 
 /** Some cases of the ready plan. */

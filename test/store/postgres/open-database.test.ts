@@ -7,7 +7,7 @@ import { migrate } from '../../../src/store/postgres/migrate.ts';
 import { openDatabase, urlWithoutSecrets } from '../../../src/store/postgres/open-database.ts';
 import type { Cell } from '../../../src/tools/cells/cell-list.ts';
 import { openCellSession } from '../../../src/tools/cells/cell-session.ts';
-import { TapwireProcess } from '../../support/tapwire-process.ts';
+import { tapwireHere } from '../../support/run-here.ts';
 import { createTestDatabase, urlOfMissingDatabase } from '../../support/test-database.ts';
 
 /** No server listens on port 1, and a refusal is immediate. */
@@ -33,7 +33,7 @@ describe('a database without a response', () => {
 
   test.each(['start', 'migrate'])('ends `tapwire %s` with one clear line and exit code 1', async (command) => {
     const environment = { DATABASE_URL: NOWHERE, TAPWIRE_DATA: folder, PORT: '0' };
-    const { exitCode, output } = await TapwireProcess.run([command], { environment });
+    const { exitCode, output } = await tapwireHere([command], environment);
     expect(exitCode).toBe(1);
     expect(output).toMatch(/^tapwire: The database at \S+ does not respond: .+\n$/);
     expect(output).not.toContain('hunter2');
