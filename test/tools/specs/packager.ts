@@ -1,16 +1,27 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type ReadSpecFile, readSpecFile } from '../../../src/tools/specs/read-spec.ts';
+import { makeMemoryFolder } from '../../support/memory-folder.ts';
 
-/** A file of the test, removed after it. */
+let folder: string | undefined;
+
+/** A file of the test, removed after it. It replaces an earlier one of this name. */
 export function fileOf(name: string, content: unknown): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tapwire-spec-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  folder ??= folderOfTest();
   const path = join(folder, name);
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
   return path;
+}
+
+/** A folder for each file would take a third of the time of a test with thousands of generated files. */
+function folderOfTest(): string {
+  const made = makeMemoryFolder('tapwire-spec-');
+  onTestFinished(() => {
+    rmSync(made, { recursive: true });
+    folder = undefined;
+  });
+  return made;
 }
 
 export const readAs = (name: string, content: unknown): ReadSpecFile => readSpecFile(fileOf(name, content));
