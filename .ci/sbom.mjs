@@ -12,4 +12,7 @@ const components = all.components.filter((component) => !removed.has(component['
 const dependencies = all.dependencies
   .filter(({ ref }) => !removed.has(ref))
   .map(({ ref, dependsOn = [] }) => ({ ref, dependsOn: dependsOn.filter((each) => !removed.has(each)) }));
-console.log(JSON.stringify({ ...all, components, dependencies }, null, 2));
+// npm takes the name of the folder that the repository is in.
+const [name] = all.metadata.component['bom-ref'].split('@');
+const metadata = { ...all.metadata, component: { ...all.metadata.component, name } };
+console.log(JSON.stringify({ ...all, metadata, components, dependencies }, null, 2));
