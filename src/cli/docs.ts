@@ -7,6 +7,7 @@ import { builtInEntries, loadProcessors } from '../kits/processor-kit/load-proce
 import type { Processor } from '../kits/processor-kit/processor.ts';
 import { ruleTable } from '../kits/processor-kit/request-rules.ts';
 import { settings } from '../start/config.ts';
+import { cardDataFlow } from '../tools/docs/card-data-flow.ts';
 import { elementTable, fieldTable, otherFieldTable, repeatTable } from '../tools/docs/processors/field-table.ts';
 import { exampleMacs, sampleBytes, sampleFrames } from '../tools/docs/processors/sample-bytes.ts';
 import { alertTable, enumTables, withSections } from '../tools/docs/tables.ts';
@@ -30,6 +31,7 @@ const ALERTS = new URL('src/observe/prometheus/alerts.yml', ROOT);
  */
 const DOCUMENTS: Readonly<Record<string, (before: string) => string | Promise<string>>> = {
   '.env.example': () => `${exampleOf(settings())}\n`,
+  'deploy/compliance/card-data.md': (before) => withSections(before, { 'card-data-flow': cardDataFlow() }),
   'deploy/runbooks.md': (before) => withSections(before, { alerts: alertTable(readFileSync(ALERTS, 'utf8')) }),
   'processors/README.md': async (before) =>
     withSections(before, { features: featureTable((await loadProcessors()).values()) }),
