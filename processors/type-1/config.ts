@@ -1,13 +1,10 @@
-import { switchConfig, z } from '#processor-kit';
+import { institutionId, switchConfig, z } from '#processor-kit';
 
 export const configSchema = switchConfig.extend({
   /** DE32: the acquirer's id at the switch. */
-  acquirerId: z.string().regex(/^\d{1,11}$/),
+  acquirerId: institutionId,
   /** DE33: the id of the forwarding institution, if there is one. */
-  forwarderId: z
-    .string()
-    .regex(/^\d{1,11}$/)
-    .optional(),
+  forwarderId: institutionId.optional(),
   /** How 127.25 carries the chip data. */
   iccForm: z.enum(['bitmap', 'xml']).default('bitmap'),
 });

@@ -32,7 +32,7 @@ const KEYED = '010';
 
 /** DE25: a normal presentment, or one that may be approved in part. */
 const NORMAL = '00';
-const PARTIAL_ALLOWED = '41';
+export const PARTIAL_ALLOWED = '41';
 
 /** DE26: PINs have at most 12 digits. */
 const PIN_CAPTURE = '12';

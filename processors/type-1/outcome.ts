@@ -1,6 +1,7 @@
 import {
   classifyOutcome,
   classifyReversalResponse,
+  debitedAccount,
   type Outcome,
   type OutcomeFacts,
   type ReversalResponse,
@@ -9,11 +10,9 @@ import {
   singleTapFlag,
 } from '#processor-kit';
 import { cardTagsOf, iccOf } from './chip.ts';
+import { PARTIAL_ALLOWED } from './messages.ts';
 import { profile } from './profile.ts';
 import type { Type1Message } from './spec.ts';
-
-/** DE25 of a request that may be approved in part. */
-const PARTIAL_ALLOWED = '41';
 
 export function readOutcome(response: Type1Message, request: Type1Message): Outcome {
   const facts: OutcomeFacts = {
@@ -21,7 +20,7 @@ export function readOutcome(response: Type1Message, request: Type1Message): Outc
     authorizationCode: response.authorizationCode,
     rrn: response.rrn,
     cardTags: cardTagsOf(response),
-    cardType: cardTypeOf(response),
+    cardType: debitedAccount(response.processingCode),
   };
   return classifyOutcome(profile.codes, facts, {
     requestedMinor: Number(request.amount),
@@ -50,7 +49,7 @@ export function providerFields(response: Type1Message): Record<string, string> {
     responseCode: response.responseCode ?? '',
     settlementDate: response.settlementDate ?? '',
     panEntry: response.posEntryMode === undefined || response.posEntryMode.startsWith('07') ? 'contactless' : 'keyed',
-    cardType: cardTypeOf(response) ?? '',
+    cardType: debitedAccount(response.processingCode) ?? '',
   };
 }
 
@@ -58,17 +57,4 @@ export function providerFields(response: Type1Message): Record<string, string> {
 export function schemeOf(request: Type1Message): string {
   const aid = iccOf(request).applicationIdentifier;
   return (aid === undefined ? schemeOfPan(request.pan ?? request.track2 ?? '') : schemeOfAid(aid)) ?? '';
-}
-
-/** The account that the issuer debited: DE3, third and fourth digit. */
-function cardTypeOf(response: Type1Message): string | undefined {
-  switch (response.processingCode?.slice(2, 4)) {
-    case '10':
-    case '20':
-      return 'debit';
-    case '30':
-      return 'credit';
-    default:
-      return undefined;
-  }
 }

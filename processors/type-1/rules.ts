@@ -1,4 +1,4 @@
-import { moment, notZero, presence, type RequestRule } from '#processor-kit';
+import { isRefundCode, moment, notZero, panOrTrack, presence, type RequestRule } from '#processor-kit';
 import { NOTHING_STANDS } from './messages.ts';
 import type { Type1Message } from './spec.ts';
 
@@ -6,9 +6,6 @@ const CARD = ['0100', '0200'];
 const REVERSALS = ['0420', '0421'];
 const MONEY = [...CARD, ...REVERSALS];
 const ALL = [...MONEY, '0800'];
-
-const isRefund = ({ processingCode }: Type1Message) => processingCode?.startsWith('20') === true;
-const panOfTrack = ({ track2 }: Type1Message) => track2?.split(/[D=]/, 1)[0];
 
 /** What the switch requires of requests; it responds to one that breaks a rule with 30. */
 export const RULES: readonly RequestRule<Type1Message>[] = [
@@ -24,20 +21,7 @@ export const RULES: readonly RequestRule<Type1Message>[] = [
   moment(MONEY, 'localTime', 'hhmmss'),
   moment(MONEY, 'localDate', 'MMDD'),
   moment(MONEY, 'expiry', 'YYMM'),
-  {
-    field: 'pan',
-    mtis: MONEY,
-    must: 'be present, or 35',
-    isKept: ({ pan, track2 }) => pan !== undefined || track2 !== undefined,
-    broken: (request) => ({ ...request, pan: undefined, track2: undefined }),
-  },
-  {
-    field: 'pan',
-    mtis: CARD,
-    must: 'be the PAN of 35, if both are present',
-    isKept: (request) => request.pan === undefined || request.pan === (panOfTrack(request) ?? request.pan),
-    broken: (request) => ({ ...request, pan: '5413330089010640', track2: '4111111111111111D30122010000000000000' }),
-  },
+  ...panOrTrack<Type1Message>(MONEY, CARD),
   {
     field: 'posDataCode',
     mtis: MONEY,
@@ -59,7 +43,8 @@ export const RULES: readonly RequestRule<Type1Message>[] = [
     mtis: ['0200', ...REVERSALS],
     must: 'be present in a refund or reversal',
     isKept: (request) =>
-      request.switchData?.originalKey !== undefined || !(isRefund(request) || REVERSALS.includes(request.mti)),
+      request.switchData?.originalKey !== undefined ||
+      !(isRefundCode(request.processingCode) || REVERSALS.includes(request.mti)),
     broken: (request) => ({
       ...request,
       ...(!REVERSALS.includes(request.mti) && { processingCode: '200000' }),

@@ -2,8 +2,10 @@ import {
   amountDigits,
   brokenRules,
   type CardTag,
+  isRefundCode,
   networkKindOf,
   otherStan,
+  panOfTrack,
   pinRequestCode,
   responseMti,
   type SimulatedRequest,
@@ -27,16 +29,16 @@ const KIND_BY_MTI: Readonly<Record<string, SimulatedRequest['kind']>> = {
 };
 
 export function readRequest(request: Type1Message): SimulatedRequest {
-  const { mti, stan = '', tid = '', transmissionDateTime = '', processingCode = '' } = request;
+  const { mti, stan = '', tid = '', transmissionDateTime = '', processingCode } = request;
   const kind = KIND_BY_MTI[mti] ?? 'unsupported';
   return {
-    kind: kind === 'authorization' && processingCode.startsWith('20') ? 'refund' : kind,
+    kind: kind === 'authorization' && isRefundCode(processingCode) ? 'refund' : kind,
     amountMinor: Number(request.amount ?? 0),
     currencyNumeric: request.currency ?? '',
     stan,
     rrn: request.rrn ?? '',
     tid,
-    pan: request.pan ?? request.track2?.split(/[D=]/, 1)[0] ?? '',
+    pan: request.pan ?? panOfTrack(request.track2) ?? '',
     pin: request.pinBlock && { block: request.pinBlock, keyNumber: numberOfPinKey(request.securityControl) },
     chip: () => chipOf(request),
     key: transactionKey(stan, transmissionDateTime, tid),

@@ -15,7 +15,7 @@ import {
   track2,
 } from '#processor-kit';
 
-/** Identifiers are usually shorter than their field; the padding spaces are not part of the value. */
+/** Shorter values are padded; the spaces are not part of the value. */
 const PADDED = { ...SPACES_RIGHT, strip: true };
 
 /** EMV data elements of 127.25 in its bitmap form. Binary elements are hex digits. */
@@ -125,10 +125,7 @@ const fields = {
   ...PRIMARY_FIELDS_1987,
   ...SECONDARY_FIELDS_1987,
   35: track2({ name: 'track2', prefix: 'LL' }),
-  38: text({ name: 'authorizationCode', characters: 6, content: 'anp', pad: PADDED, safe: true }),
   40: numeric({ name: 'serviceCode', digits: 3 }),
-  41: text({ name: 'tid', characters: 8, pad: PADDED, safe: true }),
-  42: text({ name: 'mid', characters: 15, pad: PADDED, safe: true }),
   53: binary({ name: 'securityControl', bytes: 48 }),
   54: alphanumeric({ name: 'additionalAmounts', characters: 120, prefix: 'LLL' }),
   56: text({ name: 'reasonCode', characters: 4, prefix: 'LLL', safe: true }),

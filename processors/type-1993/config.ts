@@ -1,13 +1,10 @@
-import { keyExchangeConfig, switchConfig, z } from '#processor-kit';
+import { institutionId, keyExchangeConfig, switchConfig, z } from '#processor-kit';
 
 export const configSchema = switchConfig.extend({
   /** DE32: the acquirer's id at the switch. It also identifies the acquirer in DE56. */
-  acquirerId: z.string().regex(/^\d{1,11}$/),
+  acquirerId: institutionId,
   /** DE33: the id of the forwarding institution, if there is one. */
-  forwarderId: z
-    .string()
-    .regex(/^\d{1,11}$/)
-    .optional(),
+  forwarderId: institutionId.optional(),
   /** Whether a sale is an authorization (1100) that posts after a completion (1220), instead of a financial request (1200). */
   completion: z.boolean().default(false),
   /** This switch exchanges keys in TR-31 key blocks. */

@@ -1,5 +1,4 @@
 import { defineProcessor } from '#processor-kit';
-import { completion } from './completion.ts';
 import { configSchema, exampleConfig } from './config.ts';
 import { keyChange } from './key-change.ts';
 import * as messages from './messages.ts';
@@ -24,7 +23,7 @@ export default defineProcessor({
   profile,
   mac: messages.mac,
   keyChange,
-  completion,
+  completion: messages.completion,
   authorization: messages.authorization,
   mandateAuthorization: messages.mandateAuthorization,
   refund: messages.refund,

@@ -3,6 +3,8 @@ import {
   actionCode1993,
   amountDigits,
   buildDe55,
+  type Completion,
+  type CompletionAdvice,
   keepFields,
   type LocalStamp,
   MAC_ALGORITHMS,
@@ -163,7 +165,7 @@ export function reversal({ original, ...reversal }: Reversal): Type1993Message {
 }
 
 /** The fields of the original that identify card, merchant and terminal. */
-export function repeated(original: OriginalData): Omit<Type1993Message, 'mti'> {
+function repeated(original: OriginalData): Omit<Type1993Message, 'mti'> {
   const { pan, processingCode, expiry, posDataCode, panSequence, merchantCategory, acquirerId, forwarderId } = original;
   const { rrn, tid, mid, acceptorNameLocation, currency } = original;
   return {
@@ -172,16 +174,16 @@ export function repeated(original: OriginalData): Omit<Type1993Message, 'mti'> {
   };
 }
 
-export function timesOf({ stan, sentAtMs, localDateTime }: LocalStamp) {
+function timesOf({ stan, sentAtMs, localDateTime }: LocalStamp) {
   return { transmissionDateTime: transmissionDateTime(sentAtMs), stan, localDateTime: localDateTime.slice(2) };
 }
 
 /** DE30: the amount of the original, then that of its reconciliation, which is not known. */
-export function originalAmounts({ amount = '' }: OriginalData): string {
+function originalAmounts({ amount = '' }: OriginalData): string {
   return amount.padEnd(24, '0');
 }
 
-export function originalElements({ mti, stan, localDateTime, acquirerId }: OriginalData): Type1993Message['original'] {
+function originalElements({ mti, stan, localDateTime, acquirerId }: OriginalData): Type1993Message['original'] {
   return { messageType: mti, stan, localDateTime, acquirerId };
 }
 
@@ -230,4 +232,29 @@ export const mac: MacRule<Type1993Message> = {
   macBytes: 8,
   compose: (_keyNumber, mac) => mac,
   read: (mac) => ({ keyNumber: undefined, mac }),
+};
+
+/**
+ * 000 approves, 901 acknowledges the advice with financial liability, 913 has accepted it before. 900 acknowledges it
+ * without liability: the money is not certain, so the advice is repeated until a person looks.
+ */
+const ACKNOWLEDGING = ['000', '901', '913'];
+
+/** 1220, and 1221 for each repeat: DE56 identifies the authorization to post, DE4 its amount. */
+export const completion: CompletionAdvice<Type1993Config, Type1993Message> = {
+  isWanted: ({ completion }) => completion,
+  build: ({ original, ...advice }: Completion) => {
+    const amount = amountDigits(advice.amountMinor);
+    return {
+      ...repeated(original),
+      mti: advice.attempt === 1 ? '1220' : '1221',
+      functionCode: amount === original.amount ? FUNCTION.completionSameAmount : FUNCTION.completionOtherAmount,
+      amount,
+      ...timesOf(advice),
+      originalAmounts: originalAmounts(original),
+      authorizationCode: advice.authorizationCode,
+      original: originalElements(original),
+    };
+  },
+  isAcknowledged: ({ mti, responseCode = '' }) => mti === '1230' && ACKNOWLEDGING.includes(responseCode),
 };

@@ -2,6 +2,7 @@ import {
   type CardTag,
   classifyOutcome,
   classifyReversalResponse,
+  debitedAccount,
   indexTlv,
   issuerTags,
   meaningOf,
@@ -20,7 +21,7 @@ export function readOutcome(response: Type1993Message, request: Type1993Message)
     authorizationCode,
     rrn,
     cardTags: icc === undefined ? [] : (issuerTags(indexTlv(icc, { onBadChild: 'opaque' })) as CardTag[]),
-    cardType: cardTypeOf(response),
+    cardType: debitedAccount(response.processingCode),
   };
   return classifyOutcome(profile.codes, facts, {
     requestedMinor: Number(request.amount),
@@ -41,18 +42,12 @@ export function readReversalResponse({ mti, responseCode = '' }: Type1993Message
 export function providerFields(response: Type1993Message): Record<string, string> {
   const { stan = '', rrn = '', responseCode: actionCode = '', settlementDate = '' } = response;
   const responseCode = meaningOf(profile.codes, actionCode);
-  return { stan, rrn, actionCode, responseCode, settlementDate, cardType: cardTypeOf(response) ?? '' };
-}
-
-/** The account that the issuer debited, which it may have chosen (005, 006): DE3, third and fourth digit. */
-function cardTypeOf({ processingCode }: Type1993Message): string | undefined {
-  switch (processingCode?.slice(2, 4)) {
-    case '10':
-    case '20':
-      return 'debit';
-    case '30':
-      return 'credit';
-    default:
-      return undefined;
-  }
+  return {
+    stan,
+    rrn,
+    actionCode,
+    responseCode,
+    settlementDate,
+    cardType: debitedAccount(response.processingCode) ?? '',
+  };
 }

@@ -1,4 +1,4 @@
-import { moment, notZero, presence, type RequestRule } from '#processor-kit';
+import { isRefundCode, moment, notZero, panOrTrack, presence, type RequestRule } from '#processor-kit';
 import { FUNCTION } from './messages.ts';
 import type { Type1993Message } from './spec.ts';
 
@@ -8,9 +8,6 @@ const COMPLETIONS = ['1220', '1221'];
 const FOLLOW_UPS = [...COMPLETIONS, ...REVERSALS];
 const MONEY = [...CARD, ...FOLLOW_UPS];
 const ALL = [...MONEY, '1804'];
-
-const isRefund = ({ processingCode }: Type1993Message) => processingCode?.startsWith('20') === true;
-const panOfTrack = ({ track2 }: Type1993Message) => track2?.split(/[D=]/, 1)[0];
 
 /** What the switch requires of requests; it responds to one that breaks a rule with 904. */
 export const RULES: readonly RequestRule<Type1993Message>[] = [
@@ -29,20 +26,7 @@ export const RULES: readonly RequestRule<Type1993Message>[] = [
   functionCode(['1200'], [FUNCTION.financial]),
   functionCode(REVERSALS, [FUNCTION.fullReversal]),
   functionCode(COMPLETIONS, [FUNCTION.completionSameAmount, FUNCTION.completionOtherAmount]),
-  {
-    field: 'pan',
-    mtis: MONEY,
-    must: 'be present, or 35',
-    isKept: ({ pan, track2 }) => pan !== undefined || track2 !== undefined,
-    broken: (request) => ({ ...request, pan: undefined, track2: undefined }),
-  },
-  {
-    field: 'pan',
-    mtis: CARD,
-    must: 'be the PAN of 35, if both are present',
-    isKept: (request) => request.pan === undefined || request.pan === (panOfTrack(request) ?? request.pan),
-    broken: (request) => ({ ...request, pan: '5413330089010640', track2: '4111111111111111D30122010000000000000' }),
-  },
+  ...panOrTrack<Type1993Message>(MONEY, CARD),
   {
     field: 'posDataCode',
     mtis: MONEY,
@@ -62,7 +46,7 @@ export const RULES: readonly RequestRule<Type1993Message>[] = [
     field: 'original',
     mtis: CARD,
     must: 'be present in a refund',
-    isKept: (request) => request.original !== undefined || !isRefund(request),
+    isKept: (request) => request.original !== undefined || !isRefundCode(request.processingCode),
     broken: (request) => ({ ...request, processingCode: '200000', original: undefined }),
   },
   {

@@ -2,8 +2,10 @@ import {
   actionCode1993,
   amountDigits,
   brokenRules,
+  isRefundCode,
   networkKindOf,
   otherStan,
+  panOfTrack,
   pinRequestCode,
   responseMti,
   type SimulatedRequest,
@@ -29,16 +31,16 @@ const KIND_BY_MTI: Readonly<Record<string, SimulatedRequest['kind']>> = {
 const PIN_WANTED = '70';
 
 export function readRequest(request: Type1993Message): SimulatedRequest {
-  const { mti, stan = '', tid = '', localDateTime = '', acquirerId = '', processingCode = '', pinBlock } = request;
+  const { mti, stan = '', tid = '', localDateTime = '', acquirerId = '', processingCode, pinBlock } = request;
   const kind = KIND_BY_MTI[mti] ?? 'unsupported';
   return {
-    kind: kind === 'authorization' && processingCode.startsWith('20') ? 'refund' : kind,
+    kind: kind === 'authorization' && isRefundCode(processingCode) ? 'refund' : kind,
     amountMinor: Number(request.amount ?? 0),
     currencyNumeric: request.currency ?? '',
     stan,
     rrn: request.rrn ?? '',
     tid,
-    pan: request.pan ?? request.track2?.split(/[D=]/, 1)[0] ?? '',
+    pan: request.pan ?? panOfTrack(request.track2) ?? '',
     pin: pinBlock && { block: pinBlock, ...decodePinControl(request.securityControl) },
     chip: () => request.icc,
     key: transactionKey(stan, localDateTime, acquirerId),

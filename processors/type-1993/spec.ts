@@ -8,13 +8,8 @@ import {
   PRIMARY_FIELDS_1993,
   positional,
   SECONDARY_FIELDS_1993,
-  SPACES_RIGHT,
-  text,
   tlv,
 } from '#processor-kit';
-
-/** Identifiers are usually shorter than their field; the padding spaces are not part of the value. */
-const PADDED = { ...SPACES_RIGHT, strip: true };
 
 /** ISO 8583:1993 in ASCII: the bitmaps are hex digits; only DE52, 53, 55, 96 and the MAC are bytes. */
 export const spec = defineSpec({
@@ -24,9 +19,6 @@ export const spec = defineSpec({
   fields: {
     ...PRIMARY_FIELDS_1993,
     ...SECONDARY_FIELDS_1993,
-    38: text({ name: 'authorizationCode', characters: 6, content: 'anp', pad: PADDED, safe: true }),
-    41: text({ name: 'tid', characters: 8, pad: PADDED, safe: true }),
-    42: text({ name: 'mid', characters: 15, pad: PADDED, safe: true }),
     // Longer than the 255 bytes of the standard, because the scripts of an issuer can exceed them.
     55: tlv({ name: 'icc', bytes: 999, prefix: 'LLL', onBadChild: 'opaque' }),
     // 4.3: message type, STAN and local time of the original, then the acquirer's id after its length.

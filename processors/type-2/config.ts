@@ -1,8 +1,8 @@
-import { keyExchangeConfig, switchConfig, z } from '#processor-kit';
+import { institutionId, keyExchangeConfig, switchConfig, z } from '#processor-kit';
 
 export const configSchema = switchConfig.extend({
   /** DE32: the acquirer's id at the switch. */
-  acquirerId: z.string().regex(/^\d{1,11}$/),
+  acquirerId: institutionId,
   /** DE24: the network that the switch routes to. */
   networkId: z.string().regex(/^\d{3}$/),
   /** DE48, subelements 01 and 02: the application that submits, and its user at the acquirer. */

@@ -2,6 +2,8 @@ import {
   acceptorNameLocation,
   amountDigits,
   buildDe55,
+  type Completion,
+  type CompletionAdvice,
   keepFields,
   type LocalStamp,
   MAC_ALGORITHMS,
@@ -33,7 +35,7 @@ const KEYED = '010';
 
 /** DE25: a normal presentment, one that may be approved in part, a card verification without money. */
 const NORMAL = '00';
-const PARTIAL_ALLOWED = '41';
+export const PARTIAL_ALLOWED = '41';
 /** DE25 of a card verification, which takes no money. */
 export const VERIFICATION_ONLY = '51';
 
@@ -155,7 +157,7 @@ export function reversal(reversal: Reversal, config: Type2Config): Type2Message 
 }
 
 /** What a reversal and a completion repeat of the request that DE56 identifies. */
-export function followUp(
+function followUp(
   { original, authorizationCode, ...stamp }: Pick<Reversal, 'original' | 'authorizationCode'> & LocalStamp,
   config: Type2Config,
 ) {
@@ -242,3 +244,18 @@ function submissionOf({ appId, userId }: Type2Config, canTakePin?: boolean): Typ
 function originalElements({ mti, stan, transmissionDateTime }: OriginalData): Type2Message['original'] {
   return { messageType: mti, stan, transmissionDateTime };
 }
+
+/**
+ * 0220, and 0221 for each repeat, each with a STAN of its own: DE56 identifies the approval to post, DE4 its amount.
+ */
+export const completion: CompletionAdvice<Type2Config, Type2Message> = {
+  isWanted: ({ completion }) => completion,
+  build: (advice: Completion, config) => ({
+    ...followUp(advice, config),
+    mti: advice.attempt === 1 ? '0220' : '0221',
+    amount: amountDigits(advice.amountMinor),
+  }),
+  // 94: the switch has accepted this advice before.
+  isAcknowledged: ({ mti, responseCode = '' }) =>
+    mti === '0230' && [...profile.codes.approved, '94'].includes(responseCode),
+};

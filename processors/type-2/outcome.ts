@@ -11,11 +11,9 @@ import {
   schemeOfPan,
   type TlvIndex,
 } from '#processor-kit';
+import { PARTIAL_ALLOWED } from './messages.ts';
 import { profile } from './profile.ts';
 import type { Type2Message } from './spec.ts';
-
-/** DE25 of a request that may be approved in part. */
-const PARTIAL_ALLOWED = '41';
 
 const AID = 0x84;
 const ISSUER_AUTHENTICATION = 0x91;

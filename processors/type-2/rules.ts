@@ -1,4 +1,4 @@
-import { isMoment, moment, presence, type RequestRule } from '#processor-kit';
+import { isMoment, isRefundCode, moment, presence, type RequestRule } from '#processor-kit';
 import { VERIFICATION_ONLY } from './messages.ts';
 import type { Type2Message } from './spec.ts';
 
@@ -8,8 +8,6 @@ const COMPLETIONS = ['0220', '0221'];
 const FOLLOW_UPS = [...COMPLETIONS, ...REVERSALS];
 const MONEY = [...CARD, ...FOLLOW_UPS];
 const ALL = [...MONEY, '0800'];
-
-const isRefund = ({ processingCode }: Type2Message) => processingCode?.startsWith('20') === true;
 
 /** What the switch requires of requests; it responds to one that breaks a rule with 30. */
 export const RULES: readonly RequestRule<Type2Message>[] = [
@@ -57,7 +55,7 @@ export const RULES: readonly RequestRule<Type2Message>[] = [
     field: 'original',
     mtis: CARD,
     must: 'be present in a refund',
-    isKept: (request) => request.original !== undefined || !isRefund(request),
+    isKept: (request) => request.original !== undefined || !isRefundCode(request.processingCode),
     broken: (request) => ({ ...request, processingCode: '200000', original: undefined }),
   },
   {

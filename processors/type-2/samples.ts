@@ -1,8 +1,7 @@
 import { fromHex, type ProcessorSample, samplePurchase } from '#processor-kit';
-import { completion } from './completion.ts';
 import { exampleConfig } from './config.ts';
 import { keyChange } from './key-change.ts';
-import { authorization, networkRequest, originalData, reversal } from './messages.ts';
+import { authorization, completion, networkRequest, originalData, reversal } from './messages.ts';
 import { simulate } from './simulate.ts';
 
 const TAP = samplePurchase('Mastercard');

@@ -1,8 +1,10 @@
 import {
   amountDigits,
   brokenRules,
+  isRefundCode,
   networkKindOf,
   otherStan,
+  panOfTrack,
   pinRequestCode,
   responseMti,
   type SimulatedRequest,
@@ -27,13 +29,13 @@ export function readRequest(request: Type2Message): SimulatedRequest {
   const { mti, stan = '', tid = '', transmissionDateTime = '', pinBlock } = request;
   const kind = KIND_BY_MTI[mti] ?? 'unsupported';
   return {
-    kind: kind === 'authorization' && request.processingCode?.startsWith('20') === true ? 'refund' : kind,
+    kind: kind === 'authorization' && isRefundCode(request.processingCode) ? 'refund' : kind,
     amountMinor: Number(request.amount ?? 0),
     currencyNumeric: request.currency ?? '',
     stan,
     rrn: request.rrn ?? '',
     tid,
-    pan: request.pan ?? request.track2?.split(/[D=]/, 1)[0] ?? '',
+    pan: request.pan ?? panOfTrack(request.track2) ?? '',
     pin: pinBlock && { block: pinBlock, ksn: request.pinKsn },
     chip: () => request.icc,
     key: transactionKey(stan, transmissionDateTime),

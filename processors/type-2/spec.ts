@@ -8,15 +8,11 @@ import {
   numeric,
   PRIMARY_FIELDS_1987,
   positional,
-  SPACES_RIGHT,
   tagged,
   text,
   tlv,
   track2,
 } from '#processor-kit';
-
-/** Identifiers are usually shorter than their field; the padding spaces are not part of the value. */
-const PADDED = { ...SPACES_RIGHT, strip: true };
 
 /** Elements of DE48 and DE63: two digits of number, two of length, both in ASCII inside a packed message. */
 const ELEMENTS = {
@@ -78,9 +74,6 @@ export const spec = defineSpec({
     ...PRIMARY_FIELDS_1987,
     2: numeric({ name: 'pan', digits: 19, prefix: 'LL', unit: 'digits', encoding: 'bcd-right', fill: 'F' }),
     35: track2({ name: 'track2', prefix: 'LL', unit: 'nibbles', encoding: 'bcd-right', fill: 'F' }),
-    38: text({ name: 'authorizationCode', characters: 6, content: 'anp', pad: PADDED, safe: true }),
-    41: text({ name: 'tid', characters: 8, pad: PADDED, safe: true }),
-    42: text({ name: 'mid', characters: 15, pad: PADDED, safe: true }),
     48: submission,
     53: binary({ name: 'pinKsn', bytes: 12, minBytes: 10, prefix: 'LL' }),
     55: tlv({ name: 'icc', bytes: 999, prefix: 'LLL', onBadChild: 'opaque' }),

@@ -249,8 +249,8 @@ export class Authenticator {
    * A blocked tenant is blocked with all its keys and users, and so are all tenants that belong to it. @throws
    * AuthError FORBIDDEN
    */
-  async #unblocked<Owner extends Tenant>(owner: Owner): Promise<Owner> {
-    if (await this.#options.merchants.isBlocked(owner)) throw new AuthError('FORBIDDEN', 'blocked');
+  #unblocked<Owner extends Tenant>(owner: Owner): Owner {
+    if (this.#options.merchants.isBlocked(owner)) throw new AuthError('FORBIDDEN', 'blocked');
     return owner;
   }
 }

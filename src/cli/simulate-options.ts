@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describeSystemError } from '../basics/errors/system-error.ts';
 import { MoneyError, StartError } from '../basics/errors.ts';
-import { DEMO_READER_KEY, demoKey } from '../codecs/crypto/demo-key.ts';
+import { DEMO_READER_KEY, demoKey } from '../codecs/crypto/soft-hsm.ts';
 import type { Processor, SwitchConfig } from '../kits/processor-kit/processor.ts';
 import { keyExchangeConfig } from '../kits/processor-kit/switch-config.ts';
 import { parseBehaviour } from '../tools/simulator/behaviour/faulty-switch.ts';

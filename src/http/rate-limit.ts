@@ -3,7 +3,7 @@ import { addressSubject } from '../auth/portal/log-in.ts';
 import type { TapTokens } from '../auth/tokens/app-tokens.ts';
 import { bearerToken } from '../auth/tokens/read-token.ts';
 import { Throttled } from '../basics/errors.ts';
-import type { Principal } from '../payments/model/principal.ts';
+import type { Principal } from '../payments/ports/directory-ports.ts';
 import type { Server } from './server.ts';
 
 /** Rate and capacity of a bucket. */

@@ -2,10 +2,10 @@ import type { ReceiptData, TransactionView } from '#schemas/transaction';
 import { formatMoment, localDateTime } from '../kits/processor-kit/field-values.ts';
 import { Disposition, dispositionName } from '../payments/model/disposition.ts';
 import { currencyOf, formatAmount } from '../payments/model/money.ts';
-import type { ShownTransaction } from '../payments/model/shown-transaction.ts';
 import { statusName } from '../payments/model/status.ts';
 import {
   type AttemptDetail,
+  type ShownTransaction,
   TRANSACTION_TYPE_NAMES,
   type Transaction,
   toldMinor,

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Operation } from '#schemas/operation';
 import type { Administrator } from '../auth/api-key.ts';
 import type { MerchantPrincipal } from '../auth/issuers/verify-merchant-token.ts';
-import type { Principal } from '../payments/model/principal.ts';
+import type { Principal } from '../payments/ports/directory-ports.ts';
 import type { IntentClaims, IntentSession, Tenant } from '../payments/ports/store-ports.ts';
 import type { Change } from '../store/settings/admin-commit.ts';
 import type { Integrator } from '../webhooks/ports.ts';

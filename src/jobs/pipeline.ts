@@ -1,8 +1,7 @@
 import type { JobPayloads, QueueName } from '#schemas/jobs';
 import { expireLink } from '../payments/links/link-lifecycle.ts';
-import type { PromptWebhooks } from '../payments/ports/process-ports.ts';
 import type { ReversalAttempt } from '../payments/ports/store-ports.ts';
-import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
+import type { PromptWebhooks, TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 import type { OpenHandover } from '../payments/taps/handovers.ts';
 import { createUseCases, type UseCases } from '../payments/use-cases.ts';
 import type { OpenAttempts, OverdueAttempt } from '../store/transactions/open-attempts.ts';

@@ -1,7 +1,7 @@
 import type { GuardedFetch } from '../outbound/guarded-fetch.ts';
 import { Status } from '../payments/model/status.ts';
-import type { CommitListener, SwitchMessage } from '../payments/ports/observer.ts';
 import type { NewAttempt, ReversalStep } from '../payments/ports/store-ports.ts';
+import type { CommitListener, SwitchMessage } from '../payments/ports/transaction-dependencies.ts';
 
 /**
  * The moments at which a crash test ends this process. Each lies between two effects, where the memory is lost and

@@ -4,15 +4,15 @@ import type { RefusedCardData } from '../card/open-card-data.ts';
 import { Disposition, dispositionName } from '../payments/model/disposition.ts';
 import { Status } from '../payments/model/status.ts';
 import type { Transaction } from '../payments/model/transaction.ts';
+import type { GuardedDecision, NewAttempt, ReversalStep } from '../payments/ports/store-ports.ts';
+import type { AttemptName, SwitchResponse } from '../payments/ports/switch-ports.ts';
 import type {
   CommitListener,
   CommitResult,
   Commits,
   SwitchMessage,
   TransactionObserver,
-} from '../payments/ports/observer.ts';
-import type { GuardedDecision, NewAttempt, ReversalStep } from '../payments/ports/store-ports.ts';
-import type { AttemptName, SwitchResponse } from '../payments/ports/switch-ports.ts';
+} from '../payments/ports/transaction-dependencies.ts';
 import type { UnmatchedResponse } from '../payments/reversals/late-responses.ts';
 import type { Failpoints } from './failpoints.ts';
 import type { Log } from './log.ts';

@@ -6,7 +6,7 @@ import { StartError } from '../basics/errors.ts';
 import { parseJson } from '../basics/parse-json.ts';
 import { Secret } from '../codecs/bytes/secret.ts';
 import type { GuardedFetch } from '../outbound/guarded-fetch.ts';
-import type { Clock } from '../payments/ports/process-ports.ts';
+import type { Clock } from '../payments/ports/transaction-dependencies.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/firebase.messaging';
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer';

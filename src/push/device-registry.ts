@@ -59,7 +59,7 @@ export class DeviceRegistry {
     const id = named ?? owner.merchantId ?? (await merchants.onlyMerchant(owner));
     if (id === undefined)
       throw invalidValue('merchantId', 'is required because the credential covers several merchants');
-    const merchant = await merchants.findOwned(owner, id);
+    const merchant = merchants.findOwned(owner, id);
     if (!merchant) throw new NotFound();
     if (merchant.isBlocked) throw new Forbidden('FORBIDDEN');
     return id;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { OutboundError } from '../basics/errors.ts';
 import type { GuardedFetch, GuardedResponse } from '../outbound/guarded-fetch.ts';
-import type { Clock } from '../payments/ports/process-ports.ts';
+import type { Clock } from '../payments/ports/transaction-dependencies.ts';
 import { parseRetryAfter } from '../webhooks/schedule.ts';
 import { AccessTokens, type ServiceAccount } from './access-tokens.ts';
 import type { PushMessage, PushResult, PushSender } from './ports.ts';

@@ -59,7 +59,7 @@ export interface DeviceStore {
 export interface OwnedMerchants {
   /** The only merchant of an owner; undefined if it has several. */
   onlyMerchant(owner: Tenant): Promise<string | undefined>;
-  findOwned(owner: Tenant, merchantId: string): Promise<{ readonly isBlocked: boolean } | undefined>;
+  findOwned(owner: Tenant, merchantId: string): { readonly isBlocked: boolean } | undefined;
 }
 
 /** The message to a device (interface 6.2). */

@@ -1,3 +1,4 @@
+import { faultsByName } from '../basics/errors/issue-texts.ts';
 import { StartError } from '../basics/errors.ts';
 import { withSecretFiles } from '../observe/secret-files.ts';
 import { faultOfTrustedProxy } from '../observe/trusted-proxies.ts';
@@ -73,7 +74,7 @@ export function readConfig(variables: NodeJS.ProcessEnv): Config {
   const read = withSecretFiles(variables);
   const result = checked.safeParse(read.variables);
   if (result.success && read.faults.length === 0) return result.data;
-  const issues = result.error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? [];
+  const issues = result.error ? faultsByName(result.error) : [];
   const faults = [...read.faults, ...issues].map((fault) => `  ${fault}`);
   throw new StartError('BAD_CONFIG', `The configuration is invalid:\n${faults.join('\n')}`);
 }

@@ -7,11 +7,15 @@ import type { PipelineHandle } from '../jobs/pipeline.ts';
 import type { Log } from '../observe/log.ts';
 import type { LinkServices } from '../payments/links/create-link.ts';
 import { OriginalConnections } from '../payments/model/switch-revision.ts';
-import type { TransactionObserver } from '../payments/ports/observer.ts';
-import type { Clock, ReviewReason, Wakeups } from '../payments/ports/process-ports.ts';
 import type { IntentTokens } from '../payments/ports/store-ports.ts';
 import type { OtherProcesses } from '../payments/ports/switch-ports.ts';
-import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
+import type {
+  Clock,
+  ReviewReason,
+  TransactionDependencies,
+  TransactionObserver,
+  Wakeups,
+} from '../payments/ports/transaction-dependencies.ts';
 import type { PostgresDirectory } from '../store/directory/directory.ts';
 import type { AcquirerSwitches } from '../switching/switches/acquirer-switches.ts';
 import { LEASE_SECONDS } from '../webhooks/prompt-deliveries.ts';

@@ -6,7 +6,7 @@ import { KeyUseNotes } from '../hsm-devices/key-use-notes.ts';
 import { type OpenedHsm, openHsm } from '../hsm-devices/open-hsm.ts';
 import type { ReaderFormats } from '../kits/reader-kit/load-readers.ts';
 import type { Log } from '../observe/log.ts';
-import type { Clock } from '../payments/ports/process-ports.ts';
+import type { Clock } from '../payments/ports/transaction-dependencies.ts';
 import type { ReaderRules } from '../payments/settings/check-settings.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { noteKeyUses } from '../store/switches/hsm-keys.ts';

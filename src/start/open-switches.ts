@@ -3,14 +3,14 @@ import type { HandoverSealer } from '../card/handover.ts';
 import type { OpenedHsm } from '../hsm-devices/open-hsm.ts';
 import type { Processor } from '../kits/processor-kit/processor.ts';
 import type { Log } from '../observe/log.ts';
-import type { LostWindow } from '../payments/model/lost-window.ts';
 import {
   LONGEST_DEADLINE_SECONDS,
   OUTCOME_GRACE_SECONDS,
   RESPONSE_SLACK_SECONDS,
 } from '../payments/model/time-limits.ts';
 import type { Transaction } from '../payments/model/transaction.ts';
-import type { Clock } from '../payments/ports/process-ports.ts';
+import type { LostWindow } from '../payments/ports/directory-ports.ts';
+import type { Clock } from '../payments/ports/transaction-dependencies.ts';
 import type { ProcessorTypes } from '../payments/settings/check-settings.ts';
 import type { PostgresDirectory } from '../store/directory/directory.ts';
 import type { Database } from '../store/postgres/open-database.ts';

@@ -1,7 +1,7 @@
 import { Shares } from '../basics/limits/concurrency-limit.ts';
 import type { JobRequest } from '../payments/model/decision.ts';
 import type { Transaction } from '../payments/model/transaction.ts';
-import type { PromptWebhooks } from '../payments/ports/process-ports.ts';
+import type { PromptWebhooks } from '../payments/ports/transaction-dependencies.ts';
 import type { Lanes, Turn } from './lanes.ts';
 import type { FirstDelivery, PromptStore, StoredEvent } from './ports.ts';
 import type { WebhookDeliverer } from './webhook-deliverer.ts';

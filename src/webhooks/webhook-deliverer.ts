@@ -1,7 +1,7 @@
 import type { JobPayloads } from '#schemas/jobs';
 import { OutboundError } from '../basics/errors.ts';
 import type { GuardedFetch, GuardedResponse } from '../outbound/guarded-fetch.ts';
-import type { Clock } from '../payments/ports/process-ports.ts';
+import type { Clock } from '../payments/ports/transaction-dependencies.ts';
 import type { DeliveryEnd, Lanes, Turn } from './lanes.ts';
 import type { Attempt, DeliveryStore, JobOutcome, SigningEndpoint, StoredEvent, WorkerSlot } from './ports.ts';
 import type { Recoveries } from './recoveries.ts';

@@ -96,7 +96,9 @@ async function load(pool: Pool<IsoMessage>, template: IsoMessage, inFlight: numb
       message.stan = String(number % STANS).padStart(6, '0');
       const isTimed = number % TIMED_EVERY === 0;
       const sentMs = isTimed ? performance.now() : 0;
-      const { kind } = await pool.request(message, { deadlineAtMs: endMs + RESPONSE_WITHIN_MS });
+      const slot = pool.takeSlot();
+      if (slot === undefined) throw new Error('the pool has no slot');
+      const { kind } = await slot.request(message, { deadlineAtMs: endMs + RESPONSE_WITHIN_MS });
       if (kind !== 'responded') throw new Error(`the echo server's response is ${kind}`);
       if (!isTimed) continue;
       const nowMs = performance.now();

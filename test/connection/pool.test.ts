@@ -68,7 +68,7 @@ describe('a request', () => {
 
   test('is given up at its deadline, written', async () => {
     const { toy, watched, pool } = await connect(isSilent);
-    const result = pool.request(ask('1'), watched.in(40_000));
+    const result = watched.request(ask('1'), watched.in(40_000));
     await eventThat(toy, 'note');
     watched.clock.advance(39_990);
     expect(pool.stats.inFlight).toBe(1);
@@ -78,10 +78,10 @@ describe('a request', () => {
   });
 
   test('is not written after the time until which it had to be', async () => {
-    const { toy, watched, pool } = await connect();
+    const { toy, watched } = await connect();
     const sendByAtMs = watched.clock.monotonicMs() + 100;
-    const tooLate = pool.request(ask('1'), { ...watched.in(40_000), sendByAtMs });
-    const inTime = pool.request(ask('2'), { ...watched.in(40_000), sendByAtMs: sendByAtMs + 100 });
+    const tooLate = watched.request(ask('1'), { ...watched.in(40_000), sendByAtMs });
+    const inTime = watched.request(ask('2'), { ...watched.in(40_000), sendByAtMs: sendByAtMs + 100 });
     watched.clock.advance(101);
     expect(await tooLate).toMatchObject({ kind: 'failed', written: false, reason: 'sendBy' });
     expect(await inTime).toMatchObject({ kind: 'responded' });
@@ -89,8 +89,8 @@ describe('a request', () => {
   });
 
   test('a request with a deadline in the past is not written', async () => {
-    const { toy, watched, pool } = await connect();
-    expect(await pool.request(ask('1'), watched.in(-1))).toMatchObject({ written: false, reason: 'deadline' });
+    const { toy, watched } = await connect();
+    expect(await watched.request(ask('1'), watched.in(-1))).toMatchObject({ written: false, reason: 'deadline' });
     await watched.ask('2');
     expect(toy.notes.map(({ key }) => key)).toEqual(['2']);
   });
@@ -99,7 +99,7 @@ describe('a request', () => {
 describe('a response', () => {
   test('a response after the deadline is reported as late, and does not change the result', async () => {
     const { toy, watched, pool } = await connect(isSilent);
-    const result = pool.request(ask('1'), watched.in(1_000));
+    const result = watched.request(ask('1'), watched.in(1_000));
     await eventThat(toy, 'note');
     watched.clock.advance(1_000);
     expect(await result).toMatchObject({ kind: 'failed', reason: 'deadline' });
@@ -328,12 +328,7 @@ describe('a pool without a switch', () => {
   test('fails immediately if no connection is ready or connecting', async () => {
     const watched = new WatchedPool({ addresses: [] });
     expect(watched.pool.availability).toBe('down');
-    expect(await watched.ask('1')).toEqual({
-      kind: 'failed',
-      written: false,
-      reason: 'noConnection',
-      connectionId: undefined,
-    });
+    expect(await watched.ask('1')).toMatchObject({ kind: 'refused' });
     expect(watched.pool.takeSlot()).toBeUndefined();
   });
 
@@ -345,7 +340,7 @@ describe('a pool without a switch', () => {
     expect(watched.pool.availability).toBe('connecting');
     const result = watched.ask('1');
     expect(watched.pool.stats.pending).toBe(1);
-    expect(await result).toMatchObject({ kind: 'failed', written: false, reason: 'noConnection' });
+    expect(await result).toMatchObject({ kind: 'refused' });
   });
 
   test('lets a request wait while a connection is being opened, and sends it then', async () => {

@@ -51,7 +51,7 @@ describe('sign-on', () => {
     const down = watched.untilState('down');
     watched.clock.advance(10_010);
     expect(await down).toMatchObject({ from: 'connecting', reason: { cause: 'signOnFailed' } });
-    expect(await request).toMatchObject({ kind: 'failed', written: false, reason: 'noConnection' });
+    expect(await request).toMatchObject({ kind: 'refused' });
     expect(toy.notes).toHaveLength(1);
   });
 
@@ -197,7 +197,7 @@ describe('an idle connection', () => {
     };
     const { toy, watched, pool } = await connect(isSilent, { protocol: protocolWith({ echo }) });
     watched.clock.advance(50_000);
-    const result = pool.request(ask('1'), watched.in(40_000));
+    const result = watched.request(ask('1'), watched.in(40_000));
     await eventThat<Note>(toy, 'note');
     watched.clock.advance(10_010);
     await expect.poll(() => tries).toBe(1);
@@ -211,9 +211,9 @@ describe('an idle connection', () => {
   });
 
   test('gets an echo even if others keep writing to it without a response', async () => {
-    const { toy, watched, pool } = await connect(isSilent, { protocol: protocolWith({ echo: step('echo') }) });
+    const { toy, watched } = await connect(isSilent, { protocol: protocolWith({ echo: step('echo') }) });
     for (let n = 0; n < 3; n++) {
-      const result = pool.request(ask(`${n}`), watched.in(20_000));
+      const result = watched.request(ask(`${n}`), watched.in(20_000));
       await eventThat<Note>(toy, 'note', ({ key }) => key === `${n}`);
       watched.clock.advance(20_000);
       await result;
@@ -242,9 +242,9 @@ describe('an idle connection', () => {
   });
 
   test('an idle connection without an echo message is closed when its requests receive no response', async () => {
-    const { toy, watched, pool } = await connect(isSilent);
+    const { toy, watched } = await connect(isSilent);
     for (let n = 0; n < 3; n++) {
-      const result = pool.request(ask(`${n}`), watched.in(39_000));
+      const result = watched.request(ask(`${n}`), watched.in(39_000));
       await eventThat(toy, 'note');
       watched.clock.advance(39_000);
       expect(await result).toMatchObject({ reason: 'deadline' });
@@ -273,7 +273,7 @@ describe('closing a pool', () => {
     const closed = pool.close(watched.in(30_000));
     expect(pool.availability).toBe('closed');
     expect(pool.takeSlot()).toBeUndefined();
-    expect(await watched.ask('9')).toMatchObject({ kind: 'failed', written: false, reason: 'closed' });
+    expect(await watched.ask('9')).toMatchObject({ kind: 'refused' });
     expect(await slot.request(ask('2'), watched.in(1_000))).toMatchObject({ kind: 'responded' });
     let isReset = false;
     toy.peer.socket.on('error', () => {
@@ -316,7 +316,8 @@ describe('closing a pool', () => {
     const request = watched.ask('1');
     const closed = pool.close(watched.in(30_000));
     expect(await waiting).toBeUndefined();
-    expect(await request).toMatchObject({ written: false, reason: 'closed' });
+    expect(await request).toMatchObject({ kind: 'refused' });
+    expect(pool.availability).toBe('closed');
     slot.release();
     await closed;
   });
@@ -362,7 +363,7 @@ describe('destroying a pool', () => {
     const written = watched.ask('1');
     await eventThat(toy, 'note');
     const encoded = watched.ask('2');
-    pool.destroy(new Error('stop'));
+    pool.destroy();
     expect(await written).toMatchObject({ kind: 'failed', written: true, reason: 'closed' });
     expect(await encoded).toMatchObject({ kind: 'failed', written: false, reason: 'closed' });
     await eventThat(toy.peer.socket, 'close');

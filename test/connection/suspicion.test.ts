@@ -33,7 +33,7 @@ describe('a silent connection with a backup', () => {
     const { states, toys, watched, asked } = await open(2);
     expect(await watched.ask('1')).toMatchObject({ kind: 'responded' });
     states[0]!.isMute = true;
-    const first = watched.pool.request(ask('2'), watched.in(30_000));
+    const first = watched.request(ask('2'), watched.in(30_000));
     await eventThat<Note>(toys[0]!, 'note', ({ key }) => key === '2');
     const sent = eventThat<Note>(toys[0]!, 'note', isEcho);
     watched.clock.advance(2_010);
@@ -54,7 +54,7 @@ describe('a silent connection with a backup', () => {
     const [first] = states;
     for (const key of ['1', '2', '3']) {
       first!.isMute = true;
-      const lost = watched.pool.request(ask(key), watched.in(1_000));
+      const lost = watched.request(ask(key), watched.in(1_000));
       await expect.poll(() => first!.held.length).toBe(1);
       watched.clock.advance(1_010);
       expect(await lost).toMatchObject({ kind: 'failed', reason: 'deadline' });
@@ -74,13 +74,13 @@ describe('the only connection', () => {
   test('the only connection still gets every request while it is silent, and is not closed within the deadline of a slow switch', async () => {
     const { states, toys, watched, asked } = await open(1);
     states[0]!.isMute = true;
-    const slow = watched.pool.request(ask('1'), watched.in(30_000));
+    const slow = watched.request(ask('1'), watched.in(30_000));
     await eventThat<Note>(toys[0]!, 'note', ({ key }) => key === '1');
     const sent = eventThat<Note>(toys[0]!, 'note', isEcho);
     watched.clock.advance(2_010);
     await sent;
     expect(watched.pool.isSuspect).toBe(true);
-    const second = watched.pool.request(ask('2'), watched.in(30_000));
+    const second = watched.request(ask('2'), watched.in(30_000));
     await eventThat<Note>(toys[0]!, 'note', ({ key }) => key === '2');
     watched.clock.advance(27_000);
     for (const reply of states[0]!.held.splice(0)) reply();
@@ -93,7 +93,7 @@ describe('the only connection', () => {
   test('is closed if it has not responded to its echo for a whole deadline', async () => {
     const { states, toys, watched } = await open(1);
     states[0]!.isMute = true;
-    const lost = watched.pool.request(ask('1'), watched.in(60_000));
+    const lost = watched.request(ask('1'), watched.in(60_000));
     await eventThat<Note>(toys[0]!, 'note', ({ key }) => key === '1');
     const sent = eventThat<Note>(toys[0]!, 'note', isEcho);
     watched.clock.advance(2_010);

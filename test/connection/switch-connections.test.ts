@@ -186,10 +186,10 @@ describe('a switch that does not read', () => {
   });
 
   test('a switch that does not read never gets a request whose deadline passed while its bytes were unsent', async () => {
-    const { toy, watched, pool } = await connect(isSilent, { limits: { inFlight: 1_000, unsentBytes: 2 ** 30 } });
+    const { toy, watched } = await connect(isSilent, { limits: { inFlight: 1_000, unsentBytes: 2 ** 30 } });
     toy.peer.socket.pause();
     const others = Array.from({ length: 600 }, (_, n) => watched.ask(`${n}`, large));
-    const last = pool.request(ask('last'), watched.in(5_000));
+    const last = watched.request(ask('last'), watched.in(5_000));
     await new Promise(setImmediate);
     const down = watched.untilState('down');
     watched.clock.advance(5_010);
@@ -204,7 +204,7 @@ describe('a switch that does not read', () => {
 
   test('keeps its connection when a deadline passes after its bytes were sent', async () => {
     const { toy, watched, pool } = await connect(isSilent);
-    const result = pool.request(ask('1'), watched.in(5_000));
+    const result = watched.request(ask('1'), watched.in(5_000));
     await eventThat(toy, 'note');
     watched.clock.advance(5_010);
     expect(await result).toMatchObject({ reason: 'deadline' });

@@ -46,7 +46,7 @@ describe('TLS to a switch', () => {
     const watched = await poolTo(secureSwitch(), secure);
     const request = watched.ask('1');
     expect((await watched.untilState('down')).reason).toEqual({ cause: 'socketError', detail });
-    expect(await request).toMatchObject({ kind: 'failed', written: false, reason: 'noConnection' });
+    expect(await request).toMatchObject({ kind: 'refused' });
   });
 
   test('is not used in a version below 1.2', async () => {
@@ -79,7 +79,7 @@ describe('TLS to a switch that does not read', () => {
     await toy.untilPeers(1);
     toy.peer.socket.pause();
     for (let n = 0; n < 600; n++) void watched.ask(`${n}`, 'x'.repeat(60_000));
-    const last = watched.pool.request(ask('last'), watched.in(5_000));
+    const last = watched.request(ask('last'), watched.in(5_000));
     await new Promise(setImmediate);
     const down = watched.untilState('down');
     watched.clock.advance(5_010);

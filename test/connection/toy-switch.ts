@@ -5,7 +5,11 @@ import { TapwireError } from '../../src/basics/errors.ts';
 import { FrameReader } from '../../src/codecs/iso8583/network/frame-reader.ts';
 import type { Framing } from '../../src/codecs/iso8583/network/framing.ts';
 import { Deadlines } from '../../src/switching/connection/deadlines.ts';
-import type { RequestResult, UnmatchedResponse } from '../../src/switching/connection/pending-requests.ts';
+import type {
+  RequestResult,
+  RequestTimes,
+  UnmatchedResponse,
+} from '../../src/switching/connection/pending-requests.ts';
 import { openPool, type Pool } from '../../src/switching/connection/pool.ts';
 import type { ConnectionState, PoolOptions, StateChange } from '../../src/switching/connection/pool-types.ts';
 import type { SwitchProtocol } from '../../src/switching/connection/switch-protocol.ts';
@@ -138,6 +142,12 @@ export class ToySwitch extends EventEmitter {
   }
 }
 
+/** The pool gave no slot for the request in time. */
+interface Refused {
+  readonly kind: 'refused';
+  readonly connectionId: undefined;
+}
+
 /** A pool and its events: `state`, `unmatched` and `log`. */
 export class WatchedPool extends EventEmitter {
   readonly pool: Pool<Note>;
@@ -168,8 +178,15 @@ export class WatchedPool extends EventEmitter {
     return { deadlineAtMs: this.clock.monotonicMs() + timeoutMs };
   }
 
-  ask(key: string, text = ''): Promise<RequestResult<Note>> {
-    return this.pool.request(ask(key, text), this.in(40_000));
+  ask(key: string, text = ''): Promise<RequestResult<Note> | Refused> {
+    return this.request(ask(key, text), this.in(40_000));
+  }
+
+  /** Takes a slot, or waits for one until the request must be sent, and sends the request on it. */
+  async request(message: Note, times: RequestTimes): Promise<RequestResult<Note> | Refused> {
+    const giveUpAtMs = Math.min(times.sendByAtMs ?? times.deadlineAtMs, times.deadlineAtMs);
+    const slot = this.pool.takeSlot() ?? (await this.pool.waitForSlot({ giveUpAtMs }));
+    return slot ? slot.request(message, times) : { kind: 'refused', connectionId: undefined };
   }
 
   /** The next change to the state. */

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { CryptoError } from '../../src/basics/errors.ts';
 import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
 import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
-import { demoKey } from '../../src/codecs/crypto/demo-key.ts';
 import {
   keyMac,
   keyShapeOf,
@@ -12,7 +11,7 @@ import {
   type MacAlgorithmName,
   namesOfMac,
 } from '../../src/codecs/crypto/mac.ts';
-import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
+import { demoKey, SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 
 const KEY = '0123456789ABCDEFFEDCBA9876543210';
 const TEXT = Buffer.from('0200 4111111111111111 000000 000000001234');

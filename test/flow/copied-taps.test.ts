@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { rotateKeys } from '../../src/card/change-key-ring.ts';
 import { createCardDataSealer } from '../../src/card/sample-tap.ts';
 import { toHex } from '../../src/codecs/bytes/hex.ts';
-import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/demo-key.ts';
+import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/soft-hsm.ts';
 import { loadReaders } from '../../src/kits/reader-kit/load-readers.ts';
 import type { SampleReader } from '../../src/kits/reader-kit/reader-format.ts';
 import { freshSampleKeys } from '../../src/kits/reader-kit/sample-keys.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/demo-key.ts';
+import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/soft-hsm.ts';
 import { demoLmkKeys } from '../../src/tools/simulator/hsm/simulated-payshield.ts';
 import { HOST, Opened } from '../hsm/support.ts';
 import { eventually } from '../support/eventually.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createKeyRing } from '../../src/card/change-key-ring.ts';
 import { TokenKeys } from '../../src/card/key-ring-file.ts';
-import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/demo-key.ts';
+import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/soft-hsm.ts';
 import { Token } from '../../src/hsm-devices/pkcs11/token.ts';
 import { Phone } from '../../src/tools/phone/phone.ts';
 import { demoLmkKeys } from '../../src/tools/simulator/hsm/simulated-payshield.ts';

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { toHex } from '../../src/codecs/bytes/hex.ts';
-import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/demo-key.ts';
 import { encodePinBlock, parsePin } from '../../src/codecs/crypto/pin-block.ts';
-import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
+import { DEMO_READER_KEY, demoKey, SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 import { Phone } from '../../src/tools/phone/phone.ts';
 import { eventually } from '../support/eventually.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';

@@ -5,7 +5,7 @@ import { Overloaded } from '../../src/basics/errors.ts';
 import { TapLoad } from '../../src/basics/limits/concurrency-limit.ts';
 import { admitTaps } from '../../src/http/admit-taps.ts';
 import { createServer, type Server } from '../../src/http/server.ts';
-import type { Principal } from '../../src/payments/model/principal.ts';
+import type { Principal } from '../../src/payments/ports/directory-ports.ts';
 
 const TAPS = '/transactions/mobile';
 const JSON_BODY = { 'content-type': 'application/json' };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Throttled } from '../../src/basics/errors.ts';
 import { TapLimits } from '../../src/http/rate-limit.ts';
-import type { Principal } from '../../src/payments/model/principal.ts';
+import type { Principal } from '../../src/payments/ports/directory-ports.ts';
 
 const TILL: Principal = { acquirerId: 1, merchantId: '1001', userClaim: 'till', xTid: null, profileName: null };
 const LINK: Principal = { ...TILL, userClaim: null, consumerId: 'link 1' };

@@ -29,7 +29,7 @@ function openDesk(outcome: 'created' | 'exists' = 'created'): { services: LinkSe
       terminal: (_merchant, xTid) => (xTid === terminal.xTid ? terminal : undefined),
     },
     merchants: {
-      findOwned: async (_owner, id) =>
+      findOwned: (_owner, id) =>
         ['1001', '1003'].includes(id) ? { integratorId: 10, isBlocked: id === '1003' } : undefined,
     },
     clock: { nowMs: Date.now },

@@ -3,9 +3,9 @@ import { TapLoad } from '../../src/basics/limits/concurrency-limit.ts';
 import { FAILPOINTS, type FailpointName, Failpoints } from '../../src/observe/failpoints.ts';
 import { ProcessObserver } from '../../src/observe/transaction-observer.ts';
 import { Status } from '../../src/payments/model/status.ts';
-import type { CommitListener, Commits } from '../../src/payments/ports/observer.ts';
 import type { GuardedDecision, NewAttempt, ReversalStep } from '../../src/payments/ports/store-ports.ts';
 import type { SwitchResponse } from '../../src/payments/ports/switch-ports.ts';
+import type { CommitListener, Commits } from '../../src/payments/ports/transaction-dependencies.ts';
 import { failOnBug } from '../support/fail-on-bug.ts';
 import { sampleTransaction } from '../transactions/sample-transaction.ts';
 

@@ -59,7 +59,7 @@ function pushesTo(device = DEVICE): PushPayments {
     tokens: { issue: async () => 'intent-token' },
     restoreHolds: { find: async () => undefined, hold: async () => {} },
     directory: { lostWindow: () => undefined, terminal: () => undefined },
-    merchants: { findOwned: async () => ({ integratorId: 10, isBlocked: false }) },
+    merchants: { findOwned: () => ({ integratorId: 10, isBlocked: false }) },
     clock: { nowMs: () => 0 },
     newId: () => LINK_ID,
     lifetimeMinutes: 15,

@@ -3,9 +3,8 @@ import { sampleTap } from '../../src/card/sample-tap.ts';
 import { encodeTlv, indexTlv } from '../../src/codecs/emv/tlv.ts';
 import type { ProcessorProfile } from '../../src/kits/processor-kit/profile.ts';
 import { type Link, LinkState } from '../../src/payments/model/link.ts';
-import type { Principal } from '../../src/payments/model/principal.ts';
 import { TransactionType } from '../../src/payments/model/transaction.ts';
-import type { Directory } from '../../src/payments/ports/directory-ports.ts';
+import type { Directory, Principal } from '../../src/payments/ports/directory-ports.ts';
 import type { OpenedTap } from '../../src/payments/ports/switch-ports.ts';
 
 const AMOUNT_MINOR = 1_000;

@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { configSchema } from '../../processors/type-1/config.ts';
 import type1 from '../../processors/type-1/index.ts';
-import { demoKey } from '../../src/codecs/crypto/demo-key.ts';
 import { MAC_ALGORITHM_NAMES } from '../../src/codecs/crypto/mac.ts';
-import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
+import { demoKey, SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 import type { Processor } from '../../src/kits/processor-kit/index.ts';
 import { checkMacKeys } from '../../src/switching/switches/open-keys.ts';
 import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';

@@ -1,6 +1,11 @@
 import { testPurchase } from '../../src/kits/processor-kit/conformance/check.ts';
-import type { IsoMessage, Outcome, Processor, SwitchConfig } from '../../src/kits/processor-kit/index.ts';
-import { switchProtocol } from '../../src/kits/processor-kit/index.ts';
+import {
+  type IsoMessage,
+  type Outcome,
+  type Processor,
+  type SwitchConfig,
+  switchProtocol,
+} from '../../src/kits/processor-kit/index.ts';
 import { judgeMac } from '../../src/kits/processor-kit/mac-layout.ts';
 import type { RequestResult, UnmatchedResponse } from '../../src/switching/connection/pending-requests.ts';
 import { openPool, type Pool } from '../../src/switching/connection/pool.ts';
@@ -79,9 +84,7 @@ export class Acquirer {
 
   async #send(request: IsoMessage, deadlineMs: number): Promise<RequestResult<IsoMessage>> {
     const slot = await this.pool.waitForSlot({ giveUpAtMs: performance.now() + CONNECT_WITHIN_MS });
-    if (slot === undefined) {
-      return { kind: 'failed', written: false, reason: 'noConnection', connectionId: undefined };
-    }
+    if (slot === undefined) throw new Error('The pool has no connection.');
     await this.#codec.seal?.(request);
     const result = await slot.request(request, { deadlineAtMs: performance.now() + deadlineMs });
     if (result.kind === 'responded') await (this.#keys?.isTrusted(result.response) ?? judgeMac(result.response));

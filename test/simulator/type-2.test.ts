@@ -2,14 +2,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { configSchema } from '../../processors/type-2/config.ts';
 import type2 from '../../processors/type-2/index.ts';
 import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
-import { demoKey } from '../../src/codecs/crypto/demo-key.ts';
 import {
   deriveTdesInitialKey,
   deriveTdesTransactionKey,
   deriveTdesWorkingKey,
 } from '../../src/codecs/crypto/dukpt-tdes.ts';
 import { encipherPin, parsePin } from '../../src/codecs/crypto/pin-block.ts';
-import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
+import { demoKey, SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 import { testCard } from '../../src/kits/processor-kit/conformance/check.ts';
 import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
 import { type Simulator, type SimulatorEvent, startSimulator } from '../../src/tools/simulator/start-simulator.ts';

@@ -100,12 +100,12 @@ export class TestRegistry implements RegisteredIssuers, Merchants {
     return (this.sets.get(name) ?? []).filter(({ owner }) => owner.acquirerId === acquirerId);
   }
 
-  async generation(): Promise<string> {
+  generation(): string {
     this.asked.push('generation');
     return String(this.#generation);
   }
 
-  async findOwned(owner: Tenant, merchantId: string): Promise<OwnedMerchant | undefined> {
+  findOwned(owner: Tenant, merchantId: string): OwnedMerchant | undefined {
     this.asked.push(`merchant ${merchantId}`);
     const merchant = this.merchants.get(`${owner.acquirerId} ${merchantId}`) ?? this.merchants.get(merchantId);
     const isOwned =
@@ -115,7 +115,7 @@ export class TestRegistry implements RegisteredIssuers, Merchants {
     return isOwned ? merchant : undefined;
   }
 
-  async isBlocked({ acquirerId, integratorId, merchantId }: Tenant): Promise<boolean> {
+  isBlocked({ acquirerId, integratorId, merchantId }: Tenant): boolean {
     const named = [`${acquirerId}`, `${acquirerId} ${integratorId}`];
     return named.some((each) => this.blocked.has(each)) || this.merchants.get(merchantId ?? '')?.isBlocked === true;
   }

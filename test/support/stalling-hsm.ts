@@ -1,7 +1,6 @@
 import { CryptoError, type CryptoErrorCode } from '../../src/basics/errors.ts';
-import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/demo-key.ts';
 import type { Hsm } from '../../src/codecs/crypto/hsm.ts';
-import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
+import { DEMO_READER_KEY, demoKey, SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 
 /** Shared by the test and the gateway in its process, which loads this module from its path (`HSM_MODULE`). */
 interface Stall {

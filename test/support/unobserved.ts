@@ -1,4 +1,4 @@
-import type { TransactionObserver } from '../../src/payments/ports/observer.ts';
+import type { TransactionObserver } from '../../src/payments/ports/transaction-dependencies.ts';
 
 /** Runs the work of use cases, and observes nothing. */
 export const UNOBSERVED: TransactionObserver = {

@@ -32,7 +32,7 @@ async function exchangeOver(
   const reported: object[] = [];
   let released = 0;
   const release = () => void released++;
-  const slot = { connectionId: 'line', request: async () => result(), release, [Symbol.dispose]: () => {} };
+  const slot = { connectionId: 'line', request: async () => result(), release };
   const parts = {
     processorId: 2,
     copies: {

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { CryptoError, PinUnusable, StartError } from '../../src/basics/errors.ts';
 import { fromHex } from '../../src/codecs/bytes/hex.ts';
-import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/demo-key.ts';
 import { parsePin } from '../../src/codecs/crypto/pin-block.ts';
-import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
+import { DEMO_READER_KEY, demoKey, SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 import type { EnteredPin } from '../../src/payments/ports/switch-ports.ts';
 import {
   checkPinKeys,

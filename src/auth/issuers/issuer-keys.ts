@@ -56,7 +56,7 @@ export interface IssuerKeys {
    * A text that changes with everything that `find` and `Merchants.findOwned` may return: a key registered, revoked
    * or rotated, an issuer removed, a merchant moved or blocked.
    */
-  generation(): Promise<string>;
+  generation(): string;
 }
 
 /** The URL at which an issuer publishes its keys, instead of registering each. */
@@ -67,8 +67,8 @@ export interface KeySetRegistration {
   readonly owner: Tenant;
 }
 
-/** The registered issuers, from memory. */
-export interface RegisteredIssuers extends IssuerKeys {
+/** The registered issuers, from memory: `known` has all of their keys. */
+export interface RegisteredIssuers extends Omit<IssuerKeys, 'find'> {
   keySets(issuer: ScopedIssuer): readonly KeySetRegistration[];
 }
 
@@ -82,9 +82,9 @@ export interface OwnedMerchant {
 /** Finds merchants in memory, as the gateway's directory does. */
 export interface Merchants {
   /** The merchant, if it is the tenant itself or belongs to it. */
-  findOwned(owner: Tenant, merchantId: string): Promise<OwnedMerchant | undefined>;
+  findOwned(owner: Tenant, merchantId: string): OwnedMerchant | undefined;
   /** Whether the tenant, or one to which it belongs, is blocked. Then only the operator's keys are accepted. */
-  isBlocked(tenant: Tenant): Promise<boolean>;
+  isBlocked(tenant: Tenant): boolean;
 }
 
 /** NIST SP 800-131A: shorter keys do not make secure signatures. */

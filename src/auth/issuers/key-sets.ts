@@ -241,7 +241,7 @@ export class PublishedIssuerKeys implements IssuerKeys {
   }
 
   async find(issuer: ScopedIssuer, kid?: string): Promise<readonly IssuerKey[]> {
-    const own = await this.#registered.find(issuer, kid);
+    const own = this.#registered.known(issuer);
     const registrations = this.#registered.keySets(issuer);
     if (registrations.length === 0 || (kid !== undefined && own.some((key) => key.kid === kid))) return own;
     const published = registrations.map(async (registration) =>
@@ -257,8 +257,8 @@ export class PublishedIssuerKeys implements IssuerKeys {
     return [...this.#registered.known(issuer), ...published];
   }
 
-  async generation(): Promise<string> {
-    return `${await this.#registered.generation()}.${this.#sets.changes}`;
+  generation(): string {
+    return `${this.#registered.generation()}.${this.#sets.changes}`;
   }
 }
 

@@ -7,7 +7,7 @@ import { compactVerify } from 'jose';
 import { MAX_TOKEN_CHARS } from '#schemas/tokens';
 import { AuthError } from '../../basics/errors.ts';
 import { LruMap } from '../../codecs/bytes/lru-map.ts';
-import type { Principal } from '../../payments/model/principal.ts';
+import type { Principal } from '../../payments/ports/directory-ports.ts';
 import type { Tenant } from '../../payments/ports/store-ports.ts';
 import { readToken, type UnverifiedToken } from '../tokens/read-token.ts';
 import {
@@ -81,7 +81,7 @@ export class MerchantTokenVerifier {
   async verify(token: string): Promise<MerchantPrincipal> {
     if (token.length > MAX_TOKEN_CHARS) throw new AuthError('JWT_INVALID', 'size');
     const digest = hash('sha256', token, 'base64url');
-    const generation = await this.#options.keys.generation();
+    const generation = this.#options.keys.generation();
     const known = this.#tokens.get(digest);
     if (known === undefined) {
       const verified = await this.#verifyNew(token, generation);
@@ -105,7 +105,7 @@ export class MerchantTokenVerifier {
     const key = await this.#findSigner(token, unverified);
     checkAudience(aud, this.#options.audience);
     checkTimes(unverified.claims, this.#nowMs());
-    const merchant = await this.#options.merchants.findOwned(key.owner, sub);
+    const merchant = this.#options.merchants.findOwned(key.owner, sub);
     if (merchant === undefined) throw new AuthError('FORBIDDEN', 'owner');
     if (merchant.isBlocked) throw new AuthError('FORBIDDEN', 'blocked');
     const namesAcquirer = unverified.claims.acquirerId !== undefined;
@@ -166,7 +166,7 @@ export class MerchantTokenVerifier {
     if (!known.namesAcquirer && this.#options.keys.acquirersOf(principal.issuer).length > 1) return false;
     const keys = await this.#options.keys.find({ acquirerId: key.owner.acquirerId, name: principal.issuer });
     if (!keys.some((candidate) => isSameKey(candidate, key))) return false;
-    const merchant = await this.#options.merchants.findOwned(key.owner, principal.merchantId);
+    const merchant = this.#options.merchants.findOwned(key.owner, principal.merchantId);
     const stands = merchant !== undefined && !merchant.isBlocked && merchant.integratorId === principal.integratorId;
     if (stands) known.generation = generation;
     return stands;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { intentSessionTokenClaims, intentTokenClaims } from '#schemas/tokens';
 import { AuthError } from '../../basics/errors.ts';
-import type { Principal } from '../../payments/model/principal.ts';
+import type { Principal } from '../../payments/ports/directory-ports.ts';
 import type { IntentClaims, IntentSession, IntentTokens } from '../../payments/ports/store-ports.ts';
 import type { Merchants } from '../issuers/issuer-keys.ts';
 import type { MerchantTokenVerifier } from '../issuers/verify-merchant-token.ts';
@@ -64,7 +64,7 @@ export class AppTokens implements IntentTokens {
   }
 
   async #check(acquirerId: number, merchantId: string): Promise<void> {
-    const merchant = await this.#merchants.findOwned({ acquirerId }, merchantId);
+    const merchant = this.#merchants.findOwned({ acquirerId }, merchantId);
     if (!merchant) throw new AuthError('FORBIDDEN', 'owner');
     if (merchant.isBlocked) throw new AuthError('FORBIDDEN', 'blocked');
   }

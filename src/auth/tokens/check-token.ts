@@ -44,8 +44,7 @@ export function createTokenCheck({
       const { claims, kid } = readToken(token);
       const acquirers = registered.acquirersOf(claims.iss);
       const issuers = acquirers.map((acquirerId) => ({ acquirerId, name: claims.iss }));
-      const own: ScopedIssuer[] = [];
-      for (const issuer of issuers) if (await isOfAsker(registered, issuer, asker)) own.push(issuer);
+      const own = issuers.filter((issuer) => isOfAsker(registered, issuer, asker));
       if (own.length === 0) return { name: 'issuer' };
       const found = await Promise.all(own.map((issuer) => keys.find(issuer, kid)));
       if (found.flat().length === 0) return { name: 'keySet' };
@@ -73,8 +72,8 @@ async function failedCheck(
   }
 }
 
-async function isOfAsker(registered: RegisteredIssuers, issuer: ScopedIssuer, asker: ApiKeyOwner): Promise<boolean> {
-  const registrations = [...(await registered.find(issuer)), ...registered.keySets(issuer)];
+function isOfAsker(registered: RegisteredIssuers, issuer: ScopedIssuer, asker: ApiKeyOwner): boolean {
+  const registrations = [...registered.known(issuer), ...registered.keySets(issuer)];
   return registrations.some(({ owner }) => includes(asker, owner));
 }
 

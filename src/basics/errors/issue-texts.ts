@@ -9,6 +9,19 @@ type IssueOf<Code extends Issue['code']> = Extract<Issue, { code: Code }>;
  */
 z.config({ customError: describeIssue });
 
+/** What is wrong with a configuration, each fault as `accept.port: must be an integer`. No values. */
+export function faultsByName({ issues }: z.ZodError): string[] {
+  return issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+}
+
+/** A message has room for the first faults of a file. */
+const MAX_POINTED_FAULTS = 5;
+
+/** What is wrong with a JSON file, each fault as `/devices/0/port must be an integer`: the first five. No values. */
+export function pointedFaults({ issues }: z.ZodError): string[] {
+  return issues.slice(0, MAX_POINTED_FAULTS).map(({ path, message }) => `/${path.join('/')} ${message}`);
+}
+
 /** What is wrong with a value, to follow the name of its field: "must have 1 to 36 characters". Never the value itself. */
 function describeIssue(issue: Issue): string {
   if (issue.input === undefined && IF_MISSING.has(issue.code)) return 'is required';

@@ -1,6 +1,6 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { CryptoError } from '../../basics/errors.ts';
-import type { Secret } from '../bytes/secret.ts';
+import { Secret } from '../bytes/secret.ts';
 import { BlockKey, hasOddParity, type KeyAlgorithm, setOddParity, takeKey } from './block-key.ts';
 import {
   type DukptRequestKeys,
@@ -42,6 +42,7 @@ import {
 import {
   isSameMac,
   KCV_BYTES,
+  type KeyShape,
   kcv,
   keyMac,
   MAC_BYTES_LEAST,
@@ -311,4 +312,20 @@ function padPin(pin: Pin): Uint8Array {
   const padded = new Uint8Array(MAX_PIN_DIGITS).fill(0xff);
   padded.set(pin.reveal());
   return padded;
+}
+
+/** Default id of the base derivation key of demo readers in gateways. */
+export const DEMO_READER_KEY = 'reader-bdk';
+
+/** Two DES keys: for most MACs, zone PIN keys and base derivation keys of DUKPT. */
+const DES_PAIR: KeyShape = { algorithm: 'tdes', lengthBytes: 16 };
+
+/**
+ * The key with this id for simulated switches, demo readers and the software HSM between them. Anyone can compute it
+ * from the id, so it protects nothing: both sides agree on it without a key ceremony.
+ */
+export function demoKey(keyId: string, usage: KeyUsage, shape: KeyShape = DES_PAIR): SoftHsmKey {
+  const { algorithm, lengthBytes } = shape;
+  const bytes = createHash('sha256').update(`tapwire demo key ${keyId}`).digest().subarray(0, lengthBytes);
+  return { keyId, usage, algorithm, bytes: new Secret<Uint8Array>(bytes) };
 }

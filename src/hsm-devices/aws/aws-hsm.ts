@@ -1,3 +1,4 @@
+import { pointedFaults } from '../../basics/errors/issue-texts.ts';
 import { AwsError, CryptoError, HsmUnavailable, StartError } from '../../basics/errors.ts';
 import { fromHex, toHex } from '../../codecs/bytes/hex.ts';
 import type {
@@ -261,7 +262,6 @@ function refusalOf(error: unknown, code: 'PIN_BLOCK' | 'KEY_USAGE' | 'KSN'): unk
   return error.code === 'ValidationException' ? new CryptoError(code) : new HsmUnavailable({ cause: error });
 }
 
-const FAULTS_NAMED = 5;
 const SERVICE = 'payment-cryptography';
 
 /**
@@ -285,8 +285,7 @@ export async function openAws(json: unknown, path: string): Promise<AwsHsm> {
 export function parseAwsFile(json: unknown, path: string): AwsFile {
   const parsed = awsFile.safeParse(json);
   if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map((issue) => `/${issue.path.join('/')} ${issue.message}`);
-  throw new StartError('BAD_CONFIG', `the HSM file ${path} is wrong: ${faults.slice(0, FAULTS_NAMED).join(', ')}`);
+  throw new StartError('BAD_CONFIG', `the HSM file ${path} is wrong: ${pointedFaults(parsed.error).join(', ')}`);
 }
 
 function endpointsOf(region: string): { data: string; control: string } {

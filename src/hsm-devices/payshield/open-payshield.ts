@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
+import { pointedFaults } from '../../basics/errors/issue-texts.ts';
 import { StartError } from '../../basics/errors.ts';
 import type { SwitchTls } from '../../switching/connection/switch-socket.ts';
 import { checkPem, readPem } from '../../switching/switches/transport-options.ts';
@@ -87,8 +88,6 @@ const payshieldFile = z
 
 export type PayshieldFile = z.infer<typeof payshieldFile>;
 
-const FAULTS_NAMED = 5;
-
 /**
  * Opens the devices of a configuration. It waits until each is ready or has failed, at most for the time limit of a call. A
  * device that is unavailable now is used when it becomes available.
@@ -121,12 +120,11 @@ export async function openPayshield(json: unknown, path: string, log: DeviceLog)
   return new PayshieldHsm(group, store, { lmk, ksnDescriptor });
 }
 
-/** @throws StartError BAD_CONFIG naming the place in the file, never a value */
+/** @throws StartError BAD_CONFIG naming the place in the file */
 export function parsePayshieldFile(json: unknown, path: string): PayshieldFile {
   const parsed = payshieldFile.safeParse(json);
   if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map((issue) => `/${issue.path.join('/')} ${issue.message}`);
-  throw new StartError('BAD_CONFIG', `the HSM file ${path} is wrong: ${faults.slice(0, FAULTS_NAMED).join(', ')}`);
+  throw new StartError('BAD_CONFIG', `the HSM file ${path} is wrong: ${pointedFaults(parsed.error).join(', ')}`);
 }
 
 /** The keys of the file as the devices use them. */

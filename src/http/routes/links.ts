@@ -266,7 +266,7 @@ async function merchantOfSession(
   if (merchantId === undefined) {
     throw invalidValue('merchantId', 'is required because the credential covers several merchants');
   }
-  const merchant = await merchants.findOwned(owner, merchantId);
+  const merchant = merchants.findOwned(owner, merchantId);
   if (!merchant) throw new NotFound();
   if (merchant.isBlocked) throw new Forbidden('FORBIDDEN');
   return merchantId;

@@ -39,6 +39,29 @@ export function amountDigits(amountMinor: number): string {
   return String(amountMinor).padStart(12, '0');
 }
 
+/** The PAN in track 2, before its separator (ISO/IEC 7813). */
+export function panOfTrack(track2: string | undefined): string | undefined {
+  return track2?.split(/[D=]/, 1)[0];
+}
+
+/** Whether DE3 is that of a refund: its first two digits, the type of transaction, are 20 (returns). */
+export function isRefundCode(processingCode: string | undefined): boolean {
+  return processingCode?.startsWith('20') === true;
+}
+
+/** The type of the account that the issuer debited, which it may have chosen: DE3, third and fourth digit. */
+export function debitedAccount(processingCode: string | undefined): 'debit' | 'credit' | undefined {
+  switch (processingCode?.slice(2, 4)) {
+    case '10':
+    case '20':
+      return 'debit';
+    case '30':
+      return 'credit';
+    default:
+      return undefined;
+  }
+}
+
 /**
  * Retrieval reference number (DE37, an12): last digit of the year, day of the year, hour (all UTC), then the STAN.
  * Unique for ten years as long as a STAN does not repeat within an hour.

@@ -37,8 +37,11 @@ export {
   acceptorAddress,
   acceptorNameLocation,
   amountDigits,
+  debitedAccount,
+  isRefundCode,
   localDateTime,
   otherStan,
+  panOfTrack,
   retrievalReference,
   transmissionDateTime,
 } from './field-values.ts';
@@ -61,9 +64,18 @@ export { MacPlace } from './mac-rule.ts';
 export { configuredMacKeys, macMethodOf, messageCodec } from './message-codec.ts';
 export type * from './processor.ts';
 export { meaningOf, networkKindOf, REVERSAL_SCHEDULE } from './profile.ts';
-export { brokenRules, isMoment, moment, notZero, presence, type RequestRule, ruleTable } from './request-rules.ts';
-export { samplePurchase } from './sample-purchase.ts';
-export { keyExchangeConfig, switchConfig } from './switch-config.ts';
+export { samplePurchase } from './purchase.ts';
+export {
+  brokenRules,
+  isMoment,
+  moment,
+  notZero,
+  panOrTrack,
+  presence,
+  type RequestRule,
+  ruleTable,
+} from './request-rules.ts';
+export { institutionId, keyExchangeConfig, switchConfig } from './switch-config.ts';
 export {
   framingOf,
   type ProcessorProtocol,

@@ -1,4 +1,5 @@
 import type { FieldTable } from '../../codecs/iso8583/rows.ts';
+import { panOfTrack } from './field-values.ts';
 import type { IsoMessage } from './iso-fields.ts';
 
 /**
@@ -54,6 +55,29 @@ export function notZero<Message extends IsoMessage>(
     isKept: (request) => !/^0+$/.test(String(request[field] ?? '')),
     broken: (request) => ({ ...request, [field]: '0'.repeat(String(request[field]).length) }),
   };
+}
+
+/** DE2, DE35 or both identify the card; in both, the PAN is the same. `cardMtis` may have a track. */
+export function panOrTrack<Message extends IsoMessage & { pan?: string | undefined; track2?: string | undefined }>(
+  mtis: readonly string[],
+  cardMtis: readonly string[],
+): RequestRule<Message>[] {
+  return [
+    {
+      field: 'pan',
+      mtis,
+      must: 'be present, or 35',
+      isKept: ({ pan, track2 }) => pan !== undefined || track2 !== undefined,
+      broken: (request) => ({ ...request, pan: undefined, track2: undefined }),
+    },
+    {
+      field: 'pan',
+      mtis: cardMtis,
+      must: 'be the PAN of 35, if both are present',
+      isKept: ({ pan, track2 }) => pan === undefined || track2 === undefined || pan === panOfTrack(track2),
+      broken: (request) => ({ ...request, pan: '5413330089010640', track2: '4111111111111111D30122010000000000000' }),
+    },
+  ];
 }
 
 /** Parts of a date or time in the order of their digits. A date without a year may be 29 February. */

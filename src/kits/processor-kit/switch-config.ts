@@ -18,6 +18,9 @@ const MAX_AGE_SECONDS = 31 * 86_400;
  */
 const MAX_OVERLAP_SECONDS = 3_600;
 
+/** The id of an institution at a switch: DE32, DE33. */
+export const institutionId = z.string().regex(/^\d{1,11}$/);
+
 /** The part of a switch's configuration that states whether and how its working keys are exchanged. */
 export const keyExchangeConfig = z.strictObject({
   /**
@@ -64,7 +67,7 @@ const pemFile = z
  * The configuration that every switch needs, regardless of its dialect. Unknown settings are refused: otherwise a
  * misspelt setting would count as missing, and a switch might run without its MACs. A plug-in extends it:
  *
- *     export const configSchema = switchConfig.extend({ acquirerId: z.string().regex(/^\d{1,11}$/) });
+ *     export const configSchema = switchConfig.extend({ acquirerId: institutionId });
  */
 export const switchConfig = z.strictObject({
   /** In order of preference; empty if the switch connects to the gateway. */

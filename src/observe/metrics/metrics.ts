@@ -7,8 +7,8 @@ import type { RefusedCardData } from '../../card/open-card-data.ts';
 import { Disposition, type DispositionId, dispositionName } from '../../payments/model/disposition.ts';
 import type { Transaction } from '../../payments/model/transaction.ts';
 import type { Directory } from '../../payments/ports/directory-ports.ts';
-import type { CommitListener } from '../../payments/ports/observer.ts';
 import type { NewAttempt } from '../../payments/ports/store-ports.ts';
+import type { CommitListener } from '../../payments/ports/transaction-dependencies.ts';
 import { isOfPhone, type RequestLog } from '../request-log.ts';
 
 type IntervalHistogram = ReturnType<typeof monitorEventLoopDelay>;

@@ -12,8 +12,8 @@ import {
 } from '@opentelemetry/api';
 import { TapwireError } from '../../basics/errors.ts';
 import type { TransactionKey } from '../../payments/model/transaction.ts';
-import type { SwitchMessage } from '../../payments/ports/observer.ts';
 import type { AttemptName, SwitchResponse } from '../../payments/ports/switch-ports.ts';
+import type { SwitchMessage } from '../../payments/ports/transaction-dependencies.ts';
 import type { Trace } from '../request-log.ts';
 
 /** The description of a span: constant names, ids and states, never card data, a key or a header. */

@@ -2,8 +2,7 @@ import { hash } from 'node:crypto';
 import { Forbidden, invalidValue, MoneyError } from '../../basics/errors.ts';
 import type { Link } from '../model/link.ts';
 import { type Currency, parseAmount } from '../model/money.ts';
-import type { Principal } from '../model/principal.ts';
-import type { Directory, MerchantRecord } from '../ports/directory-ports.ts';
+import type { Directory, MerchantRecord, Principal } from '../ports/directory-ports.ts';
 
 /** The identity of a request: the merchant's record, and the known user if the token names one. */
 export interface Admitted {

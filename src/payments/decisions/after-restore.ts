@@ -1,7 +1,6 @@
 import { HeldAfterRestore } from '../../basics/errors.ts';
 import { localDateTime } from '../../kits/processor-kit/field-values.ts';
-import type { LostWindow } from '../model/lost-window.ts';
-import type { MerchantKey } from '../ports/directory-ports.ts';
+import type { LostWindow, MerchantKey } from '../ports/directory-ports.ts';
 import type { HeldRequest } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 

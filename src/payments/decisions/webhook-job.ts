@@ -10,7 +10,7 @@ import {
   toldMinor,
 } from '../model/transaction.ts';
 import type { Directory } from '../ports/directory-ports.ts';
-import type { PromptWebhooks } from '../ports/process-ports.ts';
+import type { PromptWebhooks } from '../ports/transaction-dependencies.ts';
 
 export interface EventPorts {
   readonly directory: Pick<Directory, 'webhookEndpoint'>;

@@ -7,8 +7,8 @@ import type { LinkKind, Mandate, NewLink } from '../model/link.ts';
 import { type Currency, currencyOf } from '../model/money.ts';
 import { TransactionType } from '../model/transaction.ts';
 import type { Directory } from '../ports/directory-ports.ts';
-import type { Clock } from '../ports/process-ports.ts';
 import type { IntentTokens, LinkStore, RestoreHolds, Tenant } from '../ports/store-ports.ts';
+import type { Clock } from '../ports/transaction-dependencies.ts';
 
 /** Light modules around the code that readers need (ISO/IEC 18004 9.1). */
 const QUIET_MODULES = 4;
@@ -91,7 +91,7 @@ export interface LinkServices {
   readonly directory: Pick<Directory, 'lostWindow' | 'terminal'>;
   /** The merchants that a credential may act for. */
   readonly merchants: {
-    findOwned(owner: Tenant, id: string): Promise<{ integratorId: number; isBlocked: boolean } | undefined>;
+    findOwned(owner: Tenant, id: string): { integratorId: number; isBlocked: boolean } | undefined;
   };
   readonly clock: Pick<Clock, 'nowMs'>;
   /** A UUID v4. */
@@ -144,7 +144,7 @@ export interface CreatedLink {
  * StoreUnavailable
  */
 export async function createLink(services: LinkServices, owner: Tenant, wanted: LinkRequest): Promise<CreatedLink> {
-  const merchant = await services.merchants.findOwned(owner, wanted.merchantId);
+  const merchant = services.merchants.findOwned(owner, wanted.merchantId);
   if (!merchant) throw new NotFound();
   if (merchant.isBlocked) throw new Forbidden('FORBIDDEN');
   const link = draftLink(services, { ...owner, integratorId: merchant.integratorId }, wanted);

@@ -1,6 +1,15 @@
 import type { WebhookOrigin } from '../model/decision.ts';
-import type { LostWindow } from '../model/lost-window.ts';
 import type { TerminalProfile } from '../model/terminal-profile.ts';
+
+/** The time whose commits the database may lack, and what an operator has compared since. */
+export interface LostWindow {
+  readonly fromMs: number;
+  /** When the last gateway stopped that worked with the lost commits, or the present one noticed the restore. */
+  readonly untilMs: number;
+  readonly holdsAllTaps: boolean;
+  /** Merchants whose books were compared: `1 1001`, or `1` for all of an acquirer. */
+  readonly released: ReadonlySet<string>;
+}
 
 export interface MerchantRecord {
   readonly acquirerId: number;
@@ -72,4 +81,16 @@ export interface Directory {
   webhookEndpoint(acquirerId: number, integratorId: number, serves: WebhookOrigin): string | undefined;
   /** The time whose commits a restored database may lack; undefined unless an operator compares the books now. */
   lostWindow(): LostWindow | undefined;
+}
+
+/** The identity under which a tap is submitted. */
+export interface Principal {
+  readonly acquirerId: number;
+  readonly merchantId: string;
+  readonly userClaim: string | null;
+  readonly xTid: string | null;
+  /** The terminal profile that the token selects (`spCfg`). */
+  readonly profileName: string | null;
+  /** The link or intent that the token was issued for; the token gives access to nothing else. */
+  readonly consumerId?: string | undefined;
 }

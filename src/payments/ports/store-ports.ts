@@ -12,9 +12,8 @@ import type {
 import type { DispositionId } from '../model/disposition.ts';
 import type { Link, LinkKey, LinkStateId, NewLink } from '../model/link.ts';
 import type { PinEntry, PinStep } from '../model/pin.ts';
-import type { ShownTransaction } from '../model/shown-transaction.ts';
 import type { Move, StatusId } from '../model/status.ts';
-import type { Transaction, TransactionKey } from '../model/transaction.ts';
+import type { ShownTransaction, Transaction, TransactionKey } from '../model/transaction.ts';
 
 /** A value that one reference of a merchant may use, in the whole installation: a copy of it is refused. */
 export interface SingleUse {

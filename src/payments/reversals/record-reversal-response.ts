@@ -6,10 +6,9 @@ import { exhaustedStep, reviewStep } from '../decisions/reversal-steps.ts';
 import { type EventPorts, voidEventJobs, webhookJobs } from '../decisions/webhook-job.ts';
 import { Disposition } from '../model/disposition.ts';
 import { type Transaction, VoidState } from '../model/transaction.ts';
-import type { ReviewReason } from '../ports/process-ports.ts';
 import type { ReversalKey, ReversalStep, VoidRow } from '../ports/store-ports.ts';
 import type { Switch } from '../ports/switch-ports.ts';
-import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import type { ReviewReason, TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
 interface Fate {
   readonly voidRow: VoidRow;

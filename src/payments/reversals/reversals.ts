@@ -2,8 +2,16 @@ import assert from 'node:assert/strict';
 import { isUnstored, SealError } from '../../basics/errors.ts';
 import type { Reversal } from '../../kits/processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE } from '../../kits/processor-kit/profile.ts';
-import { connectionRetrySeconds, MAX_CONNECTION_RETRY_SECONDS, stampAfter } from '../decisions/attempt-times.ts';
-import { type Attempt, exhaustedStep, isDue, sentStep, unsentStep } from '../decisions/reversal-steps.ts';
+import {
+  type Attempt,
+  connectionRetrySeconds,
+  exhaustedStep,
+  isDue,
+  MAX_CONNECTION_RETRY_SECONDS,
+  sentStep,
+  stampAfter,
+  unsentStep,
+} from '../decisions/reversal-steps.ts';
 import { Disposition } from '../model/disposition.ts';
 import { Status } from '../model/status.ts';
 import { switchOf } from '../model/switch-revision.ts';

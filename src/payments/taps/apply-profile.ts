@@ -3,9 +3,8 @@ import { fromHex } from '../../codecs/bytes/hex.ts';
 import { aidOf, kernelIdOf } from '../../codecs/emv/scheme.ts';
 import { encodeTlv, indexTlv } from '../../codecs/emv/tlv.ts';
 import { joinTlv, type TlvValues } from '../../codecs/emv/tlv-values.ts';
-import type { Principal } from '../model/principal.ts';
 import { fitProfile, type ProfiledTap, type TerminalProfile } from '../model/terminal-profile.ts';
-import type { Directory } from '../ports/directory-ports.ts';
+import type { Directory, Principal } from '../ports/directory-ports.ts';
 import type { OpenedTap } from '../ports/switch-ports.ts';
 
 const TRANSACTION_TYPE = 0x9c;

@@ -1,14 +1,13 @@
 import type { Completion } from '../../kits/processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE, type ReversalProfile } from '../../kits/processor-kit/profile.ts';
 import { wasUnderWay } from '../decisions/after-restore.ts';
-import { connectionRetrySeconds } from '../decisions/attempt-times.ts';
+import { connectionRetrySeconds } from '../decisions/reversal-steps.ts';
 import type { JobRequest } from '../model/decision.ts';
 import { Disposition } from '../model/disposition.ts';
 import { switchOf } from '../model/switch-revision.ts';
 import { ReversalState, type Transaction, type TransactionKey } from '../model/transaction.ts';
-import type { Clock } from '../ports/process-ports.ts';
 import type { Switch, TakenStan } from '../ports/switch-ports.ts';
-import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import type { Clock, TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { SWITCH_CHANGED } from '../reversals/record-reversal-response.ts';
 import { type Again, candidatesAfter, delegateTo, findCandidate, reachedElsewhere } from './delegate.ts';
 import { merchantTime, timingFrom } from './prepare-submission.ts';

@@ -2,7 +2,6 @@ import { admit } from '../decisions/admit.ts';
 import { submitPinStep } from '../decisions/pin-step.ts';
 import type { Link } from '../model/link.ts';
 import { NO_PIN } from '../model/pin.ts';
-import type { Principal } from '../model/principal.ts';
 import { Status } from '../model/status.ts';
 import {
   type AttemptDetail,
@@ -11,7 +10,7 @@ import {
   type Transaction,
   TransactionType,
 } from '../model/transaction.ts';
-import type { MerchantRecord } from '../ports/directory-ports.ts';
+import type { MerchantRecord, Principal } from '../ports/directory-ports.ts';
 import type { TapRequest } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { listChipTags, NO_FACTS } from './read-tap.ts';

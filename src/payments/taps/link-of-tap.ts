@@ -1,8 +1,8 @@
 import { Forbidden, NotFound, RequestRejected, TapRefused } from '../../basics/errors.ts';
 import { admitsReference } from '../decisions/admit.ts';
 import { isExpired, type Link } from '../model/link.ts';
-import type { Principal } from '../model/principal.ts';
 import type { Transaction } from '../model/transaction.ts';
+import type { Principal } from '../ports/directory-ports.ts';
 import type { LinkFinder, TransactionStore } from '../ports/store-ports.ts';
 import type { ReadTap } from './read-tap.ts';
 

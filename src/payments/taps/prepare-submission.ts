@@ -3,10 +3,9 @@ import type { PinWait } from '../decisions/pin-step.ts';
 import { SEND_WITHIN_MS } from '../model/time-limits.ts';
 import type { Submission, Transaction } from '../model/transaction.ts';
 import type { Directory } from '../ports/directory-ports.ts';
-import type { Clock } from '../ports/process-ports.ts';
 import type { SingleUse } from '../ports/store-ports.ts';
 import type { PreparedRequest, SendTiming, Switch, SwitchSlot, TakenStan } from '../ports/switch-ports.ts';
-import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import type { Clock, TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
 /**
  * Everything that a submission commits, and the slot for its bytes. Its times count from before the commit, so they are

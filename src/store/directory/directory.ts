@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { ProfileReader } from '#schemas/terminal-profile';
 import type { Attester, Attesters } from '../../auth/attestation/attestations.ts';
 import {
   type IssuerKey,
@@ -12,12 +13,12 @@ import {
 import { type Repetition, repeatEvery } from '../../basics/limits/waits.ts';
 import type { SwitchIdentity } from '../../kits/processor-kit/switch-config.ts';
 import type { WebhookOrigin } from '../../payments/model/decision.ts';
-import type { LostWindow } from '../../payments/model/lost-window.ts';
 import type { SwitchRevision } from '../../payments/model/switch-revision.ts';
 import type { TerminalProfile } from '../../payments/model/terminal-profile.ts';
 import type {
   Directory,
   KnownUser,
+  LostWindow,
   MerchantKey,
   MerchantRecord,
   RouteRecord,
@@ -28,7 +29,6 @@ import { FollowedRows, FollowedTable, namedStatement, type RowChanges } from '..
 import type { Database } from '../postgres/open-database.ts';
 import { LOST_WINDOW, type LostWindowRow } from '../transactions/lost-window.ts';
 import { IssuerDirectory } from './issuer-directory.ts';
-import { TerminalProfileCache } from './terminal-profile-cache.ts';
 
 /**
  * A processor of an acquirer with the stored configuration of its switch; the configuration's schema validates it
@@ -69,6 +69,14 @@ interface TerminalRow extends TerminalRecord {
   readonly merchantId: string | null;
 }
 
+interface ProfileRow {
+  readonly acquirerId: number;
+  readonly name: string;
+  readonly terminalCurrencyCode: string | null;
+  readonly overrides: TerminalProfile['overrides'];
+  readonly reader: ProfileReader | null;
+}
+
 interface BlockedDeviceRow {
   readonly acquirerId: number;
   readonly device: string;
@@ -99,7 +107,8 @@ const COMPARE_EVERY_MS = 60_000;
  * unavailable, the last known state is used.
  */
 export class PostgresDirectory implements Directory, RegisteredIssuers, Merchants, Attesters {
-  readonly #profiles: TerminalProfileCache;
+  readonly #profiles = new Map<string, TerminalProfile>();
+  readonly #profileRows: Pick<FollowedRows<unknown>, 'look'>;
   readonly #issuers: IssuerDirectory;
   #refreshing: Repetition | undefined;
   /** True for those that are blocked, or whose acquirer is. */
@@ -128,7 +137,10 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
   private constructor(database: Database, compareEveryMs: number) {
     this.#database = database;
     this.#compareEveryMs = compareEveryMs;
-    this.#profiles = new TerminalProfileCache(database);
+    const takeProfiles = (changes: RowChanges<ProfileRow>) =>
+      apply(this.#profiles, changes, (row) => [[`${row.acquirerId} ${row.name}`, profileOf(row)]]);
+    // A profile can have megabytes, so its version is compared in place of its content.
+    this.#profileRows = new FollowedTable<ProfileRow>(database, PROFILES, 'x.name', takeProfiles, 'x.version');
     this.#issuers = new IssuerDirectory(database);
     this.#tables = this.#followTables(database);
     this.#endpointRows = new FollowedRows<EndpointRow>(database, ENDPOINTS, (rows) => {
@@ -166,7 +178,7 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
   }
 
   terminalProfile(acquirerId: number, name: string): TerminalProfile | undefined {
-    return this.#profiles.find(acquirerId, name);
+    return this.#profiles.get(`${acquirerId} ${name}`);
   }
 
   /** Terminals that take PINs, each as `<x-tid> of acquirer <id>`. */
@@ -199,10 +211,6 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
     return this.#issuers.acquirersOf(name);
   }
 
-  async find(issuer: ScopedIssuer): Promise<readonly IssuerKey[]> {
-    return this.#issuers.keys(issuer);
-  }
-
   known(issuer: ScopedIssuer): readonly IssuerKey[] {
     return this.#issuers.keys(issuer);
   }
@@ -211,18 +219,18 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
     return this.#issuers.keySets(issuer);
   }
 
-  async generation(): Promise<string> {
+  generation(): string {
     return `${this.#issuers.changes} ${this.#ownersChanged}`;
   }
 
-  async findOwned({ acquirerId, integratorId, merchantId }: Tenant, id: string): Promise<OwnedMerchant | undefined> {
+  findOwned({ acquirerId, integratorId, merchantId }: Tenant, id: string): OwnedMerchant | undefined {
     const merchant = this.#merchants.get(`${acquirerId} ${id}`);
     if (!merchant || (merchantId !== undefined && merchantId !== id)) return undefined;
     if (integratorId !== undefined && merchant.integratorId !== integratorId) return undefined;
     return { acquirerId, integratorId: merchant.integratorId, merchantId: id, isBlocked: merchant.isBlocked };
   }
 
-  async isBlocked({ acquirerId, integratorId, merchantId }: Tenant): Promise<boolean> {
+  isBlocked({ acquirerId, integratorId, merchantId }: Tenant): boolean {
     if (this.#blockedAcquirers.has(acquirerId)) return true;
     if (integratorId !== undefined && this.#integrators.get(`${acquirerId} ${integratorId}`) === true) return true;
     return merchantId !== undefined && this.#merchants.get(`${acquirerId} ${merchantId}`)?.isBlocked === true;
@@ -282,7 +290,7 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
 
   /** Reads the changes of terminal profiles, as `refreshWebhookEndpoints` does for endpoints. */
   async refreshTerminalProfiles(): Promise<void> {
-    await this.#profiles.refresh();
+    await this.#profileRows.look();
   }
 
   /** Each table of the configuration, and what is built from its rows. */
@@ -357,6 +365,11 @@ function attesterOf({ publicKey: pem, ...attester }: AttesterRow): Attester {
   return { ...attester, key: readIssuerPem(pem) };
 }
 
+function profileOf({ name, terminalCurrencyCode, overrides, reader }: ProfileRow): TerminalProfile {
+  const currency = terminalCurrencyCode !== null && { terminalCurrencyCode };
+  return { name, overrides, ...currency, ...(reader !== null && { reader }) };
+}
+
 /** The names with which a `usr` claim may mean a user. */
 function namesOf({ acquirerId, id, username }: UserRow): string[] {
   return [id, username.toLowerCase()].map((claim) => `${acquirerId} ${claim}`);
@@ -382,6 +395,8 @@ const MERCHANTS = `select m.acquirer_id as "acquirerId", m.id, m.integrator_id a
   join acquirers a on a.id = m.acquirer_id`;
 const TERMINALS = `select acquirer_id as "acquirerId", x_tid as "xTid", tid, mid, can_take_pin as "canTakePin",
   profile_name as "profileName", merchant_id as "merchantId" from terminals`;
+const PROFILES = `select acquirer_id as "acquirerId", name, updated_at::text as version, currency as "terminalCurrencyCode",
+  overrides, reader from terminal_profiles`;
 const ROUTES = `select acquirer_id as "acquirerId", id, processor_id as "processorId", priority, currency, scheme,
   x_tid as "xTid", removed_at is not null as "isRemoved" from routes order by priority, id`;
 const ATTESTERS = `select acquirer_id as "acquirerId", issuer, public_key as "publicKey", max_age_seconds as "maxAgeSeconds",

@@ -1,5 +1,5 @@
 import { type Repetition, repeatEvery } from '../../basics/limits/waits.ts';
-import type { Clock } from '../../payments/ports/process-ports.ts';
+import type { Clock } from '../../payments/ports/transaction-dependencies.ts';
 import type { Database } from './open-database.ts';
 
 /** A quartz drifts by at most 50 ppm: half a millisecond between two readings. */

@@ -57,12 +57,19 @@ export class FollowedTable<Row> {
   /**
    * @param select its values must be representable in JSON, as in `FollowedRows`; no order
    * @param key a text expression over the selected columns of `x`: rows with an equal value are in one part
+   * @param version a text expression, which changes with each change of a row, for rows that are large
    */
-  constructor(database: Database, select: string, key: string, take: (changes: RowChanges<Row>) => void) {
+  constructor(
+    database: Database,
+    select: string,
+    key: string,
+    take: (changes: RowChanges<Row>) => void,
+    version = 'x::text',
+  ) {
     this.#database = database;
     this.#take = take;
     const part = `(hashtextextended(${key}, 0) & ${PARTS - 1})::integer`;
-    const hash = `concat(count(*), ' ', sum(hashtextextended(x::text, 0))) as hash`;
+    const hash = `concat(count(*), ' ', sum(hashtextextended(${version}, 0))) as hash`;
     this.#hashWhole = `select ${hash} from (${select}) x`;
     this.#findChanged = `
       with now as (select ${part} as part, ${hash} from (${select}) x group by 1)

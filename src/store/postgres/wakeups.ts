@@ -1,5 +1,5 @@
 import type { TransactionKey } from '../../payments/model/transaction.ts';
-import type { Wakeups } from '../../payments/ports/process-ports.ts';
+import type { Wakeups } from '../../payments/ports/transaction-dependencies.ts';
 import { type Database, destroyConnection, LimitedClient } from './open-database.ts';
 import { limitSession, SESSION_LIMITS } from './session-limits.ts';
 

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { LostWindow } from '../../payments/model/lost-window.ts';
+import type { LostWindow } from '../../payments/ports/directory-ports.ts';
 import { THIS_EPOCH } from './database-epoch.ts';
 
 /**

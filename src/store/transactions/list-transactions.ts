@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import { ConcurrencyLimit, type ConcurrencyLimits } from '../../basics/limits/concurrency-limit.ts';
-import { SHOWN_PROPERTIES, type ShownTransaction } from '../../payments/model/shown-transaction.ts';
-import { TransactionType } from '../../payments/model/transaction.ts';
+import { SHOWN_PROPERTIES, type ShownTransaction, TransactionType } from '../../payments/model/transaction.ts';
 import type { Tenant, TransactionFilter } from '../../payments/ports/store-ports.ts';
 import { type Database, mapConnectionLoss } from '../postgres/open-database.ts';
 import { TenantConditions } from './find-transactions.ts';

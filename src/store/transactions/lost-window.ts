@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { LostWindow } from '../../payments/model/lost-window.ts';
+import type { LostWindow } from '../../payments/ports/directory-ports.ts';
 import type { HeldRequest, RestoreHolds } from '../../payments/ports/store-ports.ts';
 import { type Database, mapConnectionLoss } from '../postgres/open-database.ts';
 import { INSTALLATION, inAdminCommit, recordChange } from '../settings/admin-commit.ts';

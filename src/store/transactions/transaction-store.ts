@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { StoreUnavailable } from '../../basics/errors.ts';
 import type { AuditEntry } from '../../payments/model/decision.ts';
-import type { ShownTransaction } from '../../payments/model/shown-transaction.ts';
-import type { Transaction, TransactionKey } from '../../payments/model/transaction.ts';
+import type { ShownTransaction, Transaction, TransactionKey } from '../../payments/model/transaction.ts';
 import type {
   GuardedDecision,
   LateRecord,

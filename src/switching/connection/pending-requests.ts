@@ -135,17 +135,13 @@ export class RecentKeys {
 }
 
 /** Why a request got no response. */
-export type RequestFailure =
+type RequestFailure =
   /** The deadline of the request passed. */
   | 'deadline'
   /** The time by which it had to be written passed first. Never written. */
   | 'sendBy'
   /** The connection that carried it, or was to carry it, was lost. */
   | 'connectionLost'
-  /** No connection was ready or could become ready in time. Never written. */
-  | 'noConnection'
-  /** Too many callers were already waiting for a slot. Never written. */
-  | 'busy'
   /** The pool was closed or destroyed. */
   | 'closed';
 
@@ -174,7 +170,7 @@ export type RequestResult<Message> =
       readonly kind: 'failed';
       readonly written: boolean;
       readonly reason: RequestFailure;
-      readonly connectionId: string | undefined;
+      readonly connectionId: string;
     };
 
 /** A response without a waiting request. */

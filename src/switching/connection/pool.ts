@@ -1,13 +1,7 @@
 import { checkFraming } from '../../codecs/iso8583/network/framing.ts';
 import type { Connection } from './connection.ts';
 import { Alarm, Deadlines } from './deadlines.ts';
-import {
-  PendingRequest,
-  PendingRequests,
-  type RequestFailure,
-  type RequestResult,
-  type RequestTimes,
-} from './pending-requests.ts';
+import { PendingRequest, PendingRequests, type RequestResult, type RequestTimes } from './pending-requests.ts';
 import { PoolCounters, type PoolStats } from './pool-stats.ts';
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, overDefaults, type PoolOptions, type PoolTimeouts } from './pool-types.ts';
 import { isSuspect, noteResponse, noteTimeout } from './session.ts';
@@ -30,8 +24,8 @@ export function openPool<Message>(options: PoolOptions<Message>): Pool<Message> 
 }
 
 /**
- * The connections to one switch, used as one: `request`, `close`, `destroy`. Slots are for callers that must commit
- * something to a database after they have a connection and before a byte is written to it.
+ * The connections to one switch, used as one. A request has a slot first: its caller commits something to a database
+ * after it has a connection and before a byte is written to it.
  */
 export class Pool<Message> {
   readonly name: string;
@@ -123,19 +117,9 @@ export class Pool<Message> {
   }): Promise<Slot<Message> | undefined> {
     const { connectionId, giveUpAtMs } = options;
     const slot = this.takeSlot(options);
-    if (slot || this.#whyNotWait(connectionId)) return slot;
+    if (slot || !this.#canWait(connectionId)) return slot;
     const connection = await this.#queue.wait(giveUpAtMs, connectionId);
     return connection && this.#hold(connection, connectionId !== undefined);
-  }
-
-  /**
-   * Sends a request on the best connection, and waits for room while it can still become available. The promise
-   * resolves no later than the deadline; a rejection means that nothing was written.
-   * @throws ConnectionError DUPLICATE_KEY, MESSAGE_LENGTH, or what the protocol's `encode` throws
-   */
-  request(message: Message, times: RequestTimes): Promise<RequestResult<Message>> {
-    const connection = this.#take();
-    return connection ? this.#submit(connection, message, times) : this.#requestLater(message, times);
   }
 
   /**
@@ -175,8 +159,7 @@ export class Pool<Message> {
   }
 
   /** Ends everything now. Requests in flight fail with `closed`, and report whether they were written. */
-  destroy(error?: Error): void {
-    if (error) this.#options.log.warn({ pool: this.name, error: error.name }, 'pool destroyed');
+  destroy(): void {
     this.#isClosing = true;
     this.#queue.dismiss();
     this.#connections.destroy();
@@ -231,35 +214,16 @@ export class Pool<Message> {
     this.#options.log.warn({ connectionId }, 'slot held too long, reclaimed');
   }
 
-  async #requestLater(message: Message, times: RequestTimes): Promise<RequestResult<Message>> {
-    const giveUpAtMs = Math.min(times.sendByAtMs ?? times.deadlineAtMs, times.deadlineAtMs);
-    const reason = this.#whyNotWait();
-    if (reason) return notWritten(reason);
-    const connection = await this.#queue.wait(giveUpAtMs);
-    if (connection) return this.#hold(connection, false).request(message, times);
-    const monotonicMs = this.#deadlines.monotonicMs();
-    if (monotonicMs >= times.deadlineAtMs) return notWritten('deadline');
-    if (monotonicMs >= giveUpAtMs) return notWritten('sendBy');
-    return notWritten(this.#isClosing ? 'closed' : 'noConnection');
-  }
-
-  /** Why a wait for a slot would fail, if it would. */
-  #whyNotWait(connectionId?: string): RequestFailure | undefined {
+  /** Whether a slot can still become available. */
+  #canWait(connectionId?: string): boolean {
     const { availability } = this;
-    if (availability === 'closed') return 'closed';
+    if (availability === 'closed' || availability === 'down' || this.#queue.isFull) return false;
     const named = connectionId === undefined ? undefined : this.#connections.lists.find(connectionId);
-    if (availability === 'down' || (connectionId !== undefined && (!named || named.state === 'draining'))) {
-      return 'noConnection';
-    }
-    return this.#queue.isFull ? 'busy' : undefined;
+    return connectionId === undefined || (named !== undefined && named.state !== 'draining');
   }
 
   #onLost(connection: Connection<Message>): void {
     if (this.availability === 'down') this.#queue.dismiss();
     else this.#queue.dismiss(connection.id);
   }
-}
-
-function notWritten(reason: RequestFailure): RequestResult<never> {
-  return { kind: 'failed', written: false, reason, connectionId: undefined };
 }

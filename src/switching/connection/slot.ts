@@ -5,9 +5,9 @@ import type { RequestResult, RequestTimes } from './pending-requests.ts';
 
 /**
  * The right to one request on a signed-on connection. It is taken before anything about sending is committed. It ends
- * with `request` or `release`, whichever comes first; `using slot = …` releases it on every path.
+ * with `request` or `release`, whichever comes first.
  */
-export interface Slot<Message> extends Disposable {
+export interface Slot<Message> {
   /**
    * The connection of the slot. If it is lost before the request, another one carries the request, unless the caller
    * asked for this one.
@@ -66,10 +66,6 @@ export class HeldSlot<Message> extends Deadline implements Slot<Message> {
     if (this.#isSpent) return;
     this.#spend();
     this.#owner.release(this.#connection);
-  }
-
-  [Symbol.dispose](): void {
-    this.release();
   }
 
   override onDue(): void {

@@ -1,6 +1,6 @@
 import type { Processor, SwitchConfig } from '../../kits/processor-kit/processor.ts';
 import type { SwitchRevision } from '../../payments/model/switch-revision.ts';
-import type { Clock } from '../../payments/ports/process-ports.ts';
+import type { Clock } from '../../payments/ports/transaction-dependencies.ts';
 import type { ConnectionLog } from '../connection/pool-types.ts';
 import type { SwitchAccess } from './access/switch-access.ts';
 import type { MacHsm } from './hsm-codec.ts';

@@ -1,5 +1,6 @@
 import { HsmUnavailable } from '../../basics/errors.ts';
 import type { IsoMessage } from '../../kits/processor-kit/iso-fields.ts';
+import { terminalScopeFault } from '../../kits/processor-kit/message-identity.ts';
 import type { PinData, Purchase, Refund, Terminal } from '../../kits/processor-kit/processor.ts';
 import type { ProcessorProfile } from '../../kits/processor-kit/profile.ts';
 import { type ProcessorProtocol, profileOf, switchProtocol } from '../../kits/processor-kit/switch-protocol.ts';
@@ -16,11 +17,18 @@ import { exchange, MaskedCopies, type Outgoing } from './exchange.ts';
 import { type HsmCodec, hsmCodec, type MacHsm } from './hsm-codec.ts';
 import type { KeyExchange, KeyExchangeStats } from './key-exchange.ts';
 import { faultLog, type ReportFault } from './key-requests.ts';
+import { checkMacKeys, openKeyExchange } from './open-keys.ts';
 import { ReceivedMessages } from './received-messages.ts';
 import { providerValues, RecentApprovals, type StandardFields, standardFieldReader } from './standard-fields.ts';
-import { type NetworkStans, type Prepared, RequestBuilder, SwitchStans, switchSlot } from './switch-slot.ts';
-import { translatePin } from './translate-pin.ts';
-import type { SwitchTlsFiles, TransportOptions, UsedCertificate } from './transport-options.ts';
+import { NetworkStans, type Prepared, RequestBuilder, SwitchStans, switchSlot } from './switch-slot.ts';
+import { checkPinKeys, translatePin } from './translate-pin.ts';
+import {
+  checkTransport,
+  openTransportOptions,
+  type SwitchTlsFiles,
+  type TransportOptions,
+  type UsedCertificate,
+} from './transport-options.ts';
 import type { UnmatchedCounters } from './unmatched-responses.ts';
 import type { UsableKey } from './working-keys.ts';
 
@@ -318,4 +326,41 @@ function notedEchoes(protocol: ProcessorProtocol, onResponse: () => void): Proce
       return hasResponded;
     },
   };
+}
+
+/**
+ * Opens an acquirer's switch: checks its configuration, loads its exchanged keys, and reserves its STANs.
+ *
+ * @throws StartError BAD_PROCESSOR if keys, files or addresses in the configuration are not available
+ */
+export async function openAcquirerSwitch(options: AcquirerSwitchOptions): Promise<AcquirerSwitch> {
+  const { acquirerId, processorId, processor, config, macs, pins, stans, dates } = options;
+  const where = `processor ${processorId} of acquirer ${acquirerId} (${processor.type})`;
+  checkTransport(processor, config, where);
+  options.access.check(acquirerId, config, where);
+  await checkMacKeys(processor, config, macs, where);
+  await checkPinKeys(pins, config.pinKey, where);
+  const narrow = config.profile?.stanScope === 'terminal' ? terminalScopeFault(processor, config) : undefined;
+  if (narrow !== undefined)
+    options.log.warn(
+      { acquirerId, processorId, reason: narrow },
+      'profile.stanScope terminal is not obeyed, STANs are counted for the acquirer',
+    );
+  const scope = { acquirerId, tid: `network ${processorId}` };
+  const transport = await openTransportOptions(config, where, options);
+  let keys: KeyExchange | undefined;
+  try {
+    let networkStans: NetworkStans | undefined;
+    // No key is requested before there is a connection.
+    const nextStamp = () => ({ stan: networkStans!.next(), sentAtMs: options.clock.nowMs() });
+    keys = await openKeyExchange(options, nextStamp, where);
+    // STANs are reserved last, because a processor that cannot be opened is retried again and again.
+    networkStans = await NetworkStans.open(async () => (await stans.next(scope, dates.current(acquirerId)))?.stan);
+    return new AcquirerSwitch(options, { networkStans, transport, keys });
+  } catch (fault) {
+    transport.accept?.server.close();
+    transport.tls?.close();
+    keys?.close();
+    throw fault;
+  }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { faultsByName } from '../../basics/errors/issue-texts.ts';
 import { StartError, StoreUnavailable, TapwireError } from '../../basics/errors.ts';
 import { isTimeout, type Repetition, repeatEvery, within } from '../../basics/limits/waits.ts';
 import type { Processor } from '../../kits/processor-kit/processor.ts';
@@ -7,9 +8,8 @@ import { identityOf, isReadAlike, type SwitchIdentity } from '../../kits/process
 import type { SwitchRevision } from '../../payments/model/switch-revision.ts';
 import type { Switch, Switches } from '../../payments/ports/switch-ports.ts';
 import type { ConnectionLog } from '../connection/pool-types.ts';
-import type { AcquirerSwitch } from './acquirer-switch.ts';
+import { type AcquirerSwitch, openAcquirerSwitch } from './acquirer-switch.ts';
 import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
-import { openAcquirerSwitch } from './open-acquirer-switch.ts';
 import type { ProcessorFault, ProcessorFaults, SwitchIdentities } from './ports.ts';
 
 /** A processor as stored in the database. */
@@ -256,8 +256,7 @@ export class AcquirerSwitches implements Switches {
     if (!processor) throw new StartError('BAD_PROCESSOR', `${where}: there is no processor type ${type}`);
     const checked = processor.configSchema.safeParse(config);
     if (!checked.success) {
-      const faults = checked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
-      throw new StartError('BAD_PROCESSOR', `${where} (${type}): ${faults}`);
+      throw new StartError('BAD_PROCESSOR', `${where} (${type}): ${faultsByName(checked.error).join('; ')}`);
     }
     await this.#checkIdentity(record, identityOf(checked.data));
     const options = { ...shared, acquirerId, processorId: id, processor, config: checked.data, revision };

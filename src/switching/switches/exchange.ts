@@ -3,8 +3,8 @@ import { type Masker, maskerOf } from '../../codecs/iso8583/masker.ts';
 import type { Spec } from '../../codecs/iso8583/spec.ts';
 import { type IsoMessage, messageClass } from '../../kits/processor-kit/iso-fields.ts';
 import type { ProcessorProtocol } from '../../kits/processor-kit/switch-protocol.ts';
-import type { Clock } from '../../payments/ports/process-ports.ts';
 import type { PurchaseResponse, SendTiming, SwitchResponse } from '../../payments/ports/switch-ports.ts';
+import type { Clock } from '../../payments/ports/transaction-dependencies.ts';
 import type { RequestResult } from '../connection/pending-requests.ts';
 import type { Slot } from '../connection/slot.ts';
 import type { ReportFault } from './key-requests.ts';
@@ -95,7 +95,7 @@ export async function exchange<Value>(
     const reason = error instanceof Iso8583Error ? 'MESSAGE_INVALID' : 'REFUSED';
     return { kind: 'failed', written: false, reason, connectionId: slot.connectionId };
   }
-  const { connectionId = slot.connectionId } = result;
+  const { connectionId } = result;
   if (result.kind === 'failed') {
     const { written, reason } = result;
     record({ outcome: written ? reason : `not sent: ${reason}`, connectionId });

@@ -3,7 +3,6 @@ import { READER_TAGS } from '#schemas/card-data';
 import { SAMPLE_CARDS, type SampleCardName, sampleTap } from '../../card/sample-tap.ts';
 import { toHex } from '../../codecs/bytes/hex.ts';
 import { takeKey } from '../../codecs/crypto/block-key.ts';
-import { DEMO_READER_KEY, demoKey } from '../../codecs/crypto/demo-key.ts';
 import {
   deriveTdesInitialKey,
   deriveTdesTransactionKey,
@@ -11,6 +10,7 @@ import {
   TDES_KSN_BYTES,
 } from '../../codecs/crypto/dukpt-tdes.ts';
 import { encipherPin, parsePin } from '../../codecs/crypto/pin-block.ts';
+import { DEMO_READER_KEY, demoKey } from '../../codecs/crypto/soft-hsm.ts';
 import { currencyOf } from '../../payments/model/money.ts';
 import type { EnteredPin } from '../../payments/ports/switch-ports.ts';
 

@@ -1,8 +1,7 @@
 import { toHex } from '../../codecs/bytes/hex.ts';
-import { DEMO_READER_KEY, demoKey } from '../../codecs/crypto/demo-key.ts';
 import type { KeyUsage } from '../../codecs/crypto/hsm.ts';
 import { type KeyShape, keyShapeOf, MAC_ALGORITHMS } from '../../codecs/crypto/mac.ts';
-import { SoftHsm, type SoftHsmKey } from '../../codecs/crypto/soft-hsm.ts';
+import { DEMO_READER_KEY, demoKey, SoftHsm, type SoftHsmKey } from '../../codecs/crypto/soft-hsm.ts';
 import type { HsmKeysFile } from '../../hsm-devices/open-hsm.ts';
 import type { SwitchConfig } from '../../kits/processor-kit/index.ts';
 

@@ -5,9 +5,8 @@ import { CryptoError, HsmUnavailable, StartError } from '../../../src/basics/err
 import { InstallationKeys } from '../../../src/card/installation-keys.ts';
 import { fromHex, toHex } from '../../../src/codecs/bytes/hex.ts';
 import { Secret } from '../../../src/codecs/bytes/secret.ts';
-import { demoKey } from '../../../src/codecs/crypto/demo-key.ts';
 import type { MacMethod } from '../../../src/codecs/crypto/mac.ts';
-import { SoftHsm } from '../../../src/codecs/crypto/soft-hsm.ts';
+import { demoKey, SoftHsm } from '../../../src/codecs/crypto/soft-hsm.ts';
 import { AwsClient, type AwsKey, NodeSha256 } from '../../../src/hsm-devices/aws/aws-client.ts';
 import { AwsHsm, openAws } from '../../../src/hsm-devices/aws/aws-hsm.ts';
 import { readerConformance } from '../../../src/kits/reader-kit/conformance.ts';

@@ -1,7 +1,7 @@
 import { openLink } from '../../../src/payments/links/link-lifecycle.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
-import type { Principal } from '../../../src/payments/model/principal.ts';
 import { type Transaction, TransactionType } from '../../../src/payments/model/transaction.ts';
+import type { Principal } from '../../../src/payments/ports/directory-ports.ts';
 import type { TapRequest } from '../../../src/payments/ports/switch-ports.ts';
 import { createUseCases } from '../../../src/payments/use-cases.ts';
 import type { Case, ClientAction } from '../explore/cases.ts';

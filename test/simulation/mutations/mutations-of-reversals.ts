@@ -134,7 +134,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'a reversal has the DE7 of its original',
-    file: 'src/payments/decisions/attempt-times.ts',
+    file: 'src/payments/decisions/reversal-steps.ts',
     before: 'Math.max(sentAtMs ?? 0, attempts',
     after: 'Math.max(0, attempts',
     meaning: 'a response to a sale in the form of a 0430 acknowledges a reversal that was sent within the same second',

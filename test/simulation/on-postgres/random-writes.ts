@@ -1,8 +1,7 @@
-import { stampAfter } from '../../../src/payments/decisions/attempt-times.ts';
 import { decideOutcome, type SwitchEvent } from '../../../src/payments/decisions/decide-outcome.ts';
 import { expirePinStep, pinEntries, submitPinStep } from '../../../src/payments/decisions/pin-step.ts';
 import { stepOfResponse } from '../../../src/payments/decisions/reversal-responses.ts';
-import { sentStep, unsentStep } from '../../../src/payments/decisions/reversal-steps.ts';
+import { sentStep, stampAfter, unsentStep } from '../../../src/payments/decisions/reversal-steps.ts';
 import type { LateFacts } from '../../../src/payments/model/decision.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { NO_PIN, PinState } from '../../../src/payments/model/pin.ts';

@@ -7,7 +7,7 @@ import { eventually } from '../../support/eventually.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 /** The database notes each change of what processes keep in memory, so that they need not compare whole tables. */
-const OF_THE_DIRECTORY = ['directory.ts', 'issuer-directory.ts', 'terminal-profile-cache.ts'];
+const OF_THE_DIRECTORY = ['directory.ts', 'issuer-directory.ts'];
 const EVERY_MS = 10;
 
 let testDatabase: TestDatabase;

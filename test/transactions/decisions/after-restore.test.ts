@@ -7,7 +7,7 @@ import {
   READER_CLOCK_MS,
   wasUnderWay,
 } from '../../../src/payments/decisions/after-restore.ts';
-import type { LostWindow } from '../../../src/payments/model/lost-window.ts';
+import type { LostWindow } from '../../../src/payments/ports/directory-ports.ts';
 import type { HeldRequest } from '../../../src/payments/ports/store-ports.ts';
 
 const FROM_MS = Date.parse('2026-11-20T10:00:00Z');

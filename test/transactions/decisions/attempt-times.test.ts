@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { transmissionDateTime } from '../../../src/kits/processor-kit/field-values.ts';
-import { stampAfter } from '../../../src/payments/decisions/attempt-times.ts';
+import { stampAfter } from '../../../src/payments/decisions/reversal-steps.ts';
 
 const SENT_AT_MS = Date.parse('2026-03-01T10:20:30.400Z');
 const original = { sentAtMs: SENT_AT_MS };
