@@ -30,7 +30,7 @@ import { openPushes } from './start/open-pushes.ts';
 import { openCell, openDatabases, openMessages, openStores, type PreparedDatabase } from './start/open-stores.ts';
 import { LongestDeadlines, openOtherProcesses, openSwitches } from './start/open-switches.ts';
 import { logMinutes, logStart, openMetrics, openTraces } from './start/open-telemetry.ts';
-import { type Closers, closeAll, type Report } from './start/opening.ts';
+import { type Closers, closeAll, type Opening, type Report } from './start/opening.ts';
 import { type Siblings, shownFor } from './start/processes/siblings.ts';
 import { type JobParts, openWakeups, startJobs } from './start/start-jobs.ts';
 import { DatabaseClock } from './store/postgres/database-clock.ts';
@@ -91,8 +91,9 @@ async function compose(
   const report: Report = (what) => (error, about) => faults.write(what, error, about);
   const types = await loadProcessors({ external: config.PROCESSORS });
   const formats = await loadReaders({ external: config.READERS });
-  const base = { config, url, types, formats, log, report, closers };
-  const tracing = await openTraces(config, log, closers);
+  const opening: Opening = { config, log, report, closers };
+  const base = { ...opening, url, types, formats };
+  const tracing = await openTraces(opening);
   const domain = await openDomain({ ...base, hasSiblings: siblings !== undefined, settingsEveryMs, tracing });
   const { databases, messages, switches, devices, metrics, stores, tapLoad } = domain;
   const database = databases.taps;
@@ -106,21 +107,20 @@ async function compose(
   const health = new Health({ database, switches, devices });
   closers.push(() => health.stop());
   const counted = { metrics, databases, health, switches, messages };
-  reportFigures(counted, config, { report, log, closers });
-  logMinutes(log, counted, config, closers);
+  reportFigures(opening, counted);
+  logMinutes(opening, counted);
   const shown = shownFor(siblings, health, metrics);
-  const server = openFront({ ...common, pushes }, { log, tracing, examplesOf, shown, tapLoad });
-  registerCertificates(metrics.registry, switches, followCertificate(server, config, log, closers));
+  const server = openFront({ ...common, pushes }, { tracing, examplesOf, shown, tapLoad });
+  registerCertificates(metrics.registry, switches, followCertificate(server, opening));
   const listening = await listenAt(server, config, siblings?.listeners);
   closers.push(() => server.close());
   closers.push(() => health.drain());
   const known = { processors: stores.directory.processors().length, unusable: switches?.faults.size ?? 0 };
-  logStart(log, { config, url: listening, databaseUrl: url, ...known });
+  logStart(opening, { url: listening, databaseUrl: url, ...known });
   return { url: listening, routes: server.routeTable, stop: () => closeAll(closers) };
 }
 
-interface DomainParts {
-  readonly config: Config;
+interface DomainParts extends Opening {
   readonly url: string;
   /** Whether other processes share the port of this one. */
   readonly hasSiblings: boolean;
@@ -128,9 +128,6 @@ interface DomainParts {
   readonly types: Awaited<ReturnType<typeof loadProcessors>>;
   readonly formats: ReaderFormats;
   readonly tracing: Awaited<ReturnType<typeof openTraces>>;
-  readonly log: Log;
-  readonly report: Report;
-  readonly closers: Closers;
 }
 
 /** Everything that the use cases need: databases, clock, connections to switches, and the dependencies made of them. */
@@ -139,28 +136,27 @@ async function openDomain(base: DomainParts) {
   const known = new KnownDatabase();
   const databases = openDatabases(url, config.DATABASE_CONNECTIONS, known, closers);
   const database = databases.taps;
-  const stores = await openStores({ config, databases, settingsEveryMs }, report, closers);
+  const stores = await openStores(base, databases, settingsEveryMs);
   const { keys, directory } = stores;
   const deadlines = new LongestDeadlines(types, directory);
   const pipeline = new PipelineHandle();
   const onAuthorize = () => pipeline.wake('authorize');
   const sharesSwitches = config.TAPWIRE_ROLE === 'worker' || (config.TAPWIRE_ROLE === 'all' && hasSiblings);
-  const wakeups = openWakeups({ config, sharesSwitches, database, url, onAuthorize, report, closers });
+  const wakeups = openWakeups(base, { sharesSwitches, database, url, onAuthorize });
   const clock = await DatabaseClock.open(database);
   closers.push(() => clock.close());
-  const hsm = await openGatewayHsm({ config, database, clock, log, closers });
-  const cardReaders = openCardReaders({ config, formats, stores, clock, hsm, log });
+  const hsm = await openGatewayHsm(base, database, clock);
+  const cardReaders = openCardReaders(base, { formats, stores, clock, hsm });
   const opened = await openSwitchParts({ ...base, known, stores, databases, clock, hsm });
   const { switches, messages } = opened;
   const devices = devicesOf(hsm, keys.token);
   const ownTokens = new OwnTokens({ keys, name: config.TAPWIRE_AUDIENCE, nowMs: clock.nowMs });
   const handoverKeys = postgresHandoverKeys(database);
   const sealer = new HandoverSealer(handoverKeys);
-  const others =
-    switches && sharesSwitches ? await openOtherProcesses({ config, database, switches, sealer, report }) : undefined;
+  const others = switches && sharesSwitches ? await openOtherProcesses(base, database, switches, sealer) : undefined;
   const parts = { config, stores, ownTokens, cardReaders, deadlines, clock, switches, others, sealer, log, pipeline };
   const tapLoad = new TapLoad();
-  const metrics = openMetrics({ config, databases, messages, tapLoad, switches, devices, closers });
+  const metrics = openMetrics(base, { databases, messages, tapLoad, switches, devices });
   const logRefused = createRefusedCardDataLog(log);
   const onRefused = (refused: RefusedCardData) => {
     metrics.countRefusedCardData(refused);
@@ -203,23 +199,23 @@ async function openSwitchParts({
   const { config, url, types, log, report, closers } = base;
   const onFault = report('late responses could not be recorded');
   const unmatchedResponses = new UnmatchedResponses(onFault, createUnmatchedLog(log));
-  const messages = openMessages(config, databases.messages, report, closers);
-  const cell = await openCell({ config, url, database: databases.reports, stores, report, closers });
+  const messages = openMessages(base, databases.messages);
+  const cell = await openCell(base, url, databases.reports, stores);
   // Closers run in reverse order, so this one runs before the locks of the cell are released: late responses that are held in
   // memory are recorded while this cell still serves its acquirers.
   closers.push(() => unmatchedResponses.close());
-  const parts = { config, types, clock, hsm, unmatchedResponses, messages, log, closers };
+  const parts = { types, clock, hsm, unmatchedResponses, messages };
   const { directory } = stores;
   const isApi = config.TAPWIRE_ROLE === 'api';
   if (isApi)
     known.follow(directory.lostWindow(), (client) => requireNote(client).then(() => directory.readLostWindow(client)));
   const ofSwitches = { ...parts, directory, database: databases.taps, known, claims: cell?.locks };
-  const switches = isApi ? undefined : await openSwitches(ofSwitches);
+  const switches = isApi ? undefined : await openSwitches(base, ofSwitches);
   if (switches) cell?.follow(switches);
   return { switches, messages, unmatchedResponses };
 }
 
-type WorkParts = Omit<JobParts, 'deps' | 'around' | 'switches'> &
+type WorkParts = Omit<JobParts, 'deps' | 'useCases' | 'around' | 'switches'> &
   Pick<
     Awaited<ReturnType<typeof openDomain>>,
     'deadlines' | 'depsOfJobs' | 'unmatchedResponses' | 'pipeline' | 'tracing'
@@ -237,11 +233,15 @@ async function openWork({
   tracing,
   ...common
 }: WorkParts) {
-  const { lateResponses } = createUseCases(depsOfJobs);
+  const useCases = createUseCases(depsOfJobs);
+  const { lateResponses } = useCases;
   unmatchedResponses.open((responses, isLastLookUp) => lateResponses.recordUnmatched(responses, isLastLookUp));
   // A stop waits for taps in flight: the longest deadline of a switch plus the time to respond.
   const drainMs = () => (deadlines.seconds + RESPONSE_SLACK_SECONDS) * 1_000;
   common.closers.push(() => switches.close(depsOfJobs.clock.monotonicMs() + drainMs()));
-  const started = await startJobs({ ...common, switches, deps: depsOfJobs, around: tracing && traceJobs(tracing) });
+  const started = await startJobs({
+    ...{ ...common, switches, useCases, deps: depsOfJobs },
+    around: tracing && traceJobs(tracing),
+  });
   pipeline.connect(started.pipeline, started.webhooks);
 }

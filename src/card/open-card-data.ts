@@ -1,8 +1,9 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { MAX_GENERAL_CARD_DATA_CHARS, MAX_PAYMENT_CARD_DATA_CHARS } from '#schemas/card-data';
 import type { ProfileReader } from '#schemas/terminal-profile';
 import { CardDataError, NoConfiguration, TlvError } from '../basics/errors.ts';
 import { decodeBase64 } from '../codecs/bytes/hex.ts';
+import { isSameMac } from '../codecs/crypto/mac.ts';
 import { joinBlobs, openBlobs } from '../kits/reader-kit/open-blobs.ts';
 import {
   CardDataRefusal,
@@ -35,9 +36,7 @@ function fingerprintBlobs(keys: SecretKeys, blobs: Blobs): string {
 function isFingerprintOf(keys: SecretKeys, fingerprint: string, blobs: Blobs): boolean {
   const key = keys.find(fingerprint.split(':', 1)[0]!);
   if (key === undefined) return false;
-  const given = Buffer.from(fingerprint);
-  const expected = Buffer.from(fingerprintWith(key, blobs));
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  return isSameMac(Buffer.from(fingerprintWith(key, blobs)), Buffer.from(fingerprint));
 }
 
 /** The dot occurs in neither Base64 nor hex, so it separates the parts. */

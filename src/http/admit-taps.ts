@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Attestations } from '../auth/attestation/attestations.ts';
 import { Overloaded } from '../basics/errors.ts';
 import type { TapLoad } from '../basics/limits/concurrency-limit.ts';
+import { makeRoom } from '../codecs/bytes/lru-map.ts';
 import { formatTraceparent, type RequestLog, takeTrace } from '../observe/request-log.ts';
 import { correlationIdOf, HSTS } from './guard-requests.ts';
 import { problemBody, problemOf } from './problem.ts';
@@ -58,7 +59,7 @@ export class TapShares {
   learn(acquirerId: number, authorization = ''): void {
     const token = fingerprint(authorization);
     if (this.#acquirers.get(token) === acquirerId) return;
-    if (this.#acquirers.size >= MAX_TOKENS) this.#acquirers.delete(this.#acquirers.keys().next().value!);
+    makeRoom(this.#acquirers, MAX_TOKENS);
     this.#acquirers.set(token, acquirerId);
   }
 

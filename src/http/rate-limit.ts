@@ -3,6 +3,7 @@ import { addressSubject } from '../auth/portal/log-in.ts';
 import type { TapTokens } from '../auth/tokens/app-tokens.ts';
 import { bearerToken } from '../auth/tokens/read-token.ts';
 import { Throttled } from '../basics/errors.ts';
+import { makeRoom } from '../codecs/bytes/lru-map.ts';
 import type { Principal } from '../payments/ports/directory-ports.ts';
 import type { Server } from './server.ts';
 
@@ -54,7 +55,7 @@ export class TokenBuckets<Key> {
   }
 
   #add(key: Key, nowMs: number): Bucket {
-    if (this.#buckets.size >= this.#capacity) this.#buckets.delete(this.#buckets.keys().next().value!);
+    makeRoom(this.#buckets, this.#capacity);
     const bucket = { left: this.most, filledAtMs: nowMs };
     this.#buckets.set(key, bucket);
     return bucket;

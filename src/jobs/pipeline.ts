@@ -3,7 +3,7 @@ import { expireLink } from '../payments/links/link-lifecycle.ts';
 import type { ReversalAttempt } from '../payments/ports/store-ports.ts';
 import type { PromptWebhooks, TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 import type { OpenHandover } from '../payments/taps/handovers.ts';
-import { createUseCases, type UseCases } from '../payments/use-cases.ts';
+import type { UseCases } from '../payments/use-cases.ts';
 import type { OpenAttempts, OverdueAttempt } from '../store/transactions/open-attempts.ts';
 import { DueJobs } from './due-jobs.ts';
 import type { JobTable } from './job-table.ts';
@@ -51,12 +51,12 @@ export class Pipeline {
   readonly #overdue: OverdueAttempts;
   readonly #useCases: UseCases;
 
-  constructor(jobs: JobTable, deps: TransactionDependencies, options: PipelineOptions) {
-    this.#useCases = createUseCases(deps);
+  constructor(jobs: JobTable, deps: TransactionDependencies, useCases: UseCases, options: PipelineOptions) {
+    this.#useCases = useCases;
     this.#due = new DueJobs(jobs, options.onUnknownDue, options.othersJobsEveryMs);
     jobs.followInserts((queue, inSeconds) => this.#due.note(queue, inSeconds));
     const { onError, around = (_queue, _asked, work) => work() } = options;
-    for (const [name, handler] of Object.entries(handlersOf(deps, this.#useCases, options))) {
+    for (const [name, handler] of Object.entries(handlersOf(deps, useCases, options))) {
       const queue = name as QueueName;
       const { ration, ...pace } = PACES[queue];
       const handle: Handler<QueueName> = (asked, jobId, slot) =>

@@ -1,7 +1,7 @@
 import type { Device, NewDevice } from '#schemas/device';
 import { Forbidden, invalidValue, NotFound, RequestRejected, SealError } from '../basics/errors.ts';
-import { openBytes, type SealedFor, sealBytes } from '../card/card-vault.ts';
 import type { KeyRing } from '../card/key-ring.ts';
+import { openBytes, type SealedFor, sealBytes } from '../card/seal-bytes.ts';
 import { Secret } from '../codecs/bytes/secret.ts';
 import type { Directory } from '../payments/ports/directory-ports.ts';
 import type { Tenant } from '../payments/ports/store-ports.ts';

@@ -32,7 +32,8 @@ const REVIEWS: Readonly<Record<ReviewReason, string>> = {
   CONTRADICTORY: 'responses of a switch to a reversal contradict each other, transaction needs review',
 };
 
-export interface DependencyParts {
+/** All dependencies of the use cases. */
+export function createTransactionDependencies(parts: {
   readonly clock: Clock;
   readonly observer: TransactionObserver;
   readonly wakeups: Wakeups;
@@ -51,10 +52,7 @@ export interface DependencyParts {
   readonly onRefused: (refused: RefusedCardData) => void;
   readonly log: Log;
   readonly pipeline: PipelineHandle;
-}
-
-/** All dependencies of the use cases. */
-export function createTransactionDependencies(parts: DependencyParts): TransactionDependencies {
+}): TransactionDependencies {
   const { config, stores, ownTokens, cardReaders, deadlines, clock, wakeups, switches, others, sealer, log, pipeline } =
     parts;
   const { observer, onRefused } = parts;

@@ -31,7 +31,7 @@ import { TransactionBrowser } from '../console/transaction-browser.ts';
 import { type MessageTables, tellTransaction } from '../console/transaction-story.ts';
 import { createWorkReader } from '../console/work-reader.ts';
 import type { Server } from '../http/server.ts';
-import { ChangedLevel, type Log } from '../observe/log.ts';
+import { ChangedLevel } from '../observe/log.ts';
 import type { ProviderGrant } from '../payments/ports/store-ports.ts';
 import { Reviews } from '../payments/review/reviews.ts';
 import { UserTotp } from '../store/credentials/user-totp.ts';
@@ -43,7 +43,7 @@ import { CellWatch } from '../tools/cells/cell-status.ts';
 import type { Config } from './config.ts';
 import type { Databases } from './open-stores.ts';
 import { createCompletionCheck } from './open-switches.ts';
-import type { Closers, Report } from './opening.ts';
+import type { Opening, Report } from './opening.ts';
 import { loginFactors, type RouteParts } from './register-routes.ts';
 
 /**
@@ -109,9 +109,8 @@ function openSignIn({
 
 /** Publishes the counters of this process to the consoles of all processes, and stores them for charts of the past. */
 export function reportFigures(
+  { config, report, log, closers }: Opening,
   parts: Omit<FiguresParts, 'role' | 'cell' | 'databases'> & { readonly databases: Databases },
-  config: Config,
-  { report, log, closers }: { readonly report: Report; readonly log: Log; readonly closers: Closers },
 ): void {
   const logLevel = new ChangedLevel(log);
   const read = createFiguresReader({ ...parts, role: config.TAPWIRE_ROLE, cell: config.CELL_NAME });

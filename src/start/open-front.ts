@@ -12,12 +12,11 @@ import { registerDocsRoutes, registerEnumsRoute, registerOpenApiRoute } from '..
 import { registerHealthRoutes, registerMetricsRoute } from '../http/routes/health.ts';
 import { createServer, type Server } from '../http/server.ts';
 import { traceRequests } from '../http/trace-requests.ts';
-import type { Log } from '../observe/log.ts';
 import { createRequestLog } from '../observe/request-log.ts';
 import type { Tracing } from '../observe/tracing/tracing.ts';
 import type { Config } from './config.ts';
 import { openPeople, registerConsole } from './open-console.ts';
-import type { Closers } from './opening.ts';
+import type { Opening } from './opening.ts';
 import type { Shown } from './processes/siblings.ts';
 import { type RouteParts, registerRoutes } from './register-routes.ts';
 
@@ -56,20 +55,18 @@ function thisInstallation(env: string, url: string): object {
 export function openFront(
   parts: RouteParts,
   {
-    log,
     tracing,
     examplesOf,
     shown,
     tapLoad,
   }: {
-    readonly log: Log;
     readonly tracing: Tracing | undefined;
     readonly examplesOf: ExamplesOf | undefined;
     readonly shown: Shown;
     readonly tapLoad: TapLoad;
   },
 ): Server {
-  const { config, deadlines, deps, metrics } = parts;
+  const { config, log, deadlines, deps, metrics } = parts;
   const isDev = config.TAPWIRE_ENV === 'dev';
   const responseTimes = { switchWaitMs: () => deadlines.requestMs };
   const front = { trustedProxies: config.TRUSTED_PROXIES, tls: tlsFiles(config), requiresHttps: !isDev, responseTimes };
@@ -95,12 +92,7 @@ export function openFront(
  *
  * @returns when the certificate in use expires; undefined without HTTPS
  */
-export function followCertificate(
-  server: Server,
-  config: Config,
-  log: Log,
-  closers: Closers,
-): () => number | undefined {
+export function followCertificate(server: Server, { config, log, closers }: Opening): () => number | undefined {
   const files = tlsFiles(config);
   if (!files || !isHttps(server.server)) return () => undefined;
   const read = () => new X509Certificate(readFileSync(files.certFile)).validToDate.getTime();

@@ -5,7 +5,6 @@ import { followKeyFile, keyFilePath } from '../hsm-devices/hsm-key-file.ts';
 import { KeyUseNotes } from '../hsm-devices/key-use-notes.ts';
 import { type OpenedHsm, openHsm } from '../hsm-devices/open-hsm.ts';
 import type { ReaderFormats } from '../kits/reader-kit/load-readers.ts';
-import type { Log } from '../observe/log.ts';
 import type { Clock } from '../payments/ports/transaction-dependencies.ts';
 import type { ReaderRules } from '../payments/settings/check-settings.ts';
 import type { Database } from '../store/postgres/open-database.ts';
@@ -14,7 +13,7 @@ import { HsmCalls } from '../switching/hsm/hsm-calls.ts';
 import { KeyOwnership, SwitchAccess } from '../switching/switches/access/switch-access.ts';
 import type { Config } from './config.ts';
 import type { Stores } from './open-stores.ts';
-import type { Closers } from './opening.ts';
+import type { Opening } from './opening.ts';
 
 /** The operator's grants to acquirers for their switches; identical in every process of an installation. */
 export function switchAccessOf(config: Config): SwitchAccess {
@@ -37,21 +36,20 @@ export interface CardReaders {
   readonly readers: ReadersInUse;
 }
 
-export function openCardReaders({
-  config,
-  formats,
-  stores,
-  clock,
-  hsm,
-  log,
-}: {
-  readonly config: Config;
-  readonly formats: ReaderFormats;
-  readonly stores: Pick<Stores, 'keys'>;
-  readonly clock: Clock;
-  readonly hsm: OpenedHsm | undefined;
-  readonly log: Log;
-}): CardReaders {
+export function openCardReaders(
+  { config, log }: Opening,
+  {
+    formats,
+    stores,
+    clock,
+    hsm,
+  }: {
+    readonly formats: ReaderFormats;
+    readonly stores: Pick<Stores, 'keys'>;
+    readonly clock: Clock;
+    readonly hsm: OpenedHsm | undefined;
+  },
+): CardReaders {
   const { keys } = stores;
   const { verifyDukptMac, decipherDukpt } = hsm ?? {};
   const readerHsm =
@@ -76,14 +74,11 @@ export function readerRulesOf(config: Config, formats: ReaderFormats): ReaderRul
 const FILE_FAULT = 'key file of the HSM cannot be used, previous keys remain in use';
 
 /** The HSM of a gateway: it follows the file of its keys, and the uses of keys are noted. Undefined if none is configured. */
-export async function openGatewayHsm(parts: {
-  readonly config: Config;
-  readonly database: Database;
-  readonly clock: Pick<Clock, 'nowMs'>;
-  readonly log: Log;
-  readonly closers: Closers;
-}): Promise<OpenedHsm | undefined> {
-  const { config, database, clock, log, closers } = parts;
+export async function openGatewayHsm(
+  { config, log, closers }: Opening,
+  database: Database,
+  clock: Pick<Clock, 'nowMs'>,
+): Promise<OpenedHsm | undefined> {
   const { TAPWIRE_ENV: environment, HSM_KEYS_FILE: keysFile, HSM_MODULE: module } = config;
   const hsm = await openHsm({ environment, keysFile, module, log });
   if (hsm === undefined) return undefined;

@@ -1,6 +1,5 @@
 import { AppTokens } from '../auth/tokens/app-tokens.ts';
 import type { OwnTokens } from '../auth/tokens/gateway-tokens.ts';
-import type { Log } from '../observe/log.ts';
 import type { GuardedFetch } from '../outbound/guarded-fetch.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 import { readServiceAccount } from '../push/access-tokens.ts';
@@ -11,20 +10,16 @@ import { PushPayments } from '../push/push-payments.ts';
 import { PostgresDevices } from '../store/directory/devices.ts';
 import { inTransaction } from '../store/postgres/group-commit.ts';
 import type { Database } from '../store/postgres/open-database.ts';
-import type { Config } from './config.ts';
 import { createLinkServices } from './create-transaction-dependencies.ts';
 import type { Stores } from './open-stores.ts';
-import type { Report } from './opening.ts';
+import type { Opening } from './opening.ts';
 
-export interface PushParts {
-  readonly config: Config;
+interface PushParts extends Opening {
   readonly database: Database;
   readonly stores: Stores;
   readonly ownTokens: OwnTokens;
   readonly deps: TransactionDependencies;
   readonly fetcher: GuardedFetch;
-  readonly log: Log;
-  readonly report: Report;
   /** The address on which this process listens. */
   readonly origin: () => string;
 }

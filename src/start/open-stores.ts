@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type pg from 'pg';
 import { createMandateVault } from '../card/card-vault.ts';
+import type { KeyRing } from '../card/key-ring.ts';
 import { JobTable } from '../jobs/job-table.ts';
 import { LineLocks } from '../store/cells/advisory-locks.ts';
 import { CellWatch, claimName, keyNames, refuseInCell } from '../store/cells/cell-watch.ts';
@@ -19,25 +20,21 @@ import { PostgresTransactionStore } from '../store/transactions/transaction-stor
 import type { AcquirerSwitches } from '../switching/switches/acquirer-switches.ts';
 import type { Config } from './config.ts';
 import { openKeyRing } from './open-key-ring.ts';
-import type { Closers, Report } from './opening.ts';
+import type { Closers, Opening } from './opening.ts';
 
 export type Stores = Awaited<ReturnType<typeof openStores>>;
 
-/** The keys and everything on Postgres that each role needs. */
+/**
+ * The keys and everything on Postgres that each role needs.
+ *
+ * @param settingsEveryMs interval at which settings in the database are followed
+ */
 export async function openStores(
-  {
-    config,
-    databases,
-    settingsEveryMs,
-  }: {
-    readonly config: Config;
-    readonly databases: Databases;
-    /** Interval at which settings in the database are followed. */
-    readonly settingsEveryMs: number | undefined;
-  },
-  report: Report,
-  closers: Closers,
+  opening: Omit<Opening, 'log'>,
+  databases: Databases,
+  settingsEveryMs: number | undefined,
 ) {
+  const { config, report, closers } = opening;
   const keys = await openKeyRing(config, report('key file is unusable, previous keys remain in use'));
   closers.push(() => keys.close());
   const jobs = await JobTable.open(databases.jobs, report('job table reported a fault'), {
@@ -47,23 +44,21 @@ export async function openStores(
   const directory = await PostgresDirectory.open(databases.directory, settingsEveryMs);
   closers.push(() => directory.close());
   const { taps, commits, reports: lists } = databases;
-  const parts: StoreParts = { keys, jobs, lists, report, closers };
-  const ofJobs = storesOn({ database: databases.jobs, commits: databases.jobs }, parts);
-  return { keys, jobs, directory, ...storesOn({ database: taps, commits }, parts), ofJobs };
-}
-
-interface StoreParts {
-  readonly keys: Awaited<ReturnType<typeof openKeyRing>>;
-  readonly jobs: JobTable;
-  readonly lists: Database;
-  readonly report: Report;
-  readonly closers: Closers;
+  const own = { keys, jobs, lists };
+  const ofJobs = storesOn(opening, { ...own, database: databases.jobs, commits: databases.jobs });
+  return { keys, jobs, directory, ...storesOn(opening, { ...own, database: taps, commits }), ofJobs };
 }
 
 /** The stores of the use cases. Taps and jobs have one each, so that a commit of one never waits for the other's. */
 function storesOn(
-  { database, commits }: Readonly<Record<'database' | 'commits', Database>>,
-  { keys, jobs, lists, report, closers }: StoreParts,
+  { report, closers }: Pick<Opening, 'report' | 'closers'>,
+  {
+    keys,
+    jobs,
+    database,
+    commits,
+    lists,
+  }: { readonly keys: KeyRing; readonly jobs: JobTable } & Readonly<Record<'database' | 'commits' | 'lists', Database>>,
 ) {
   const store = new PostgresTransactionStore(database, jobs, report('delivery of a response could not be recorded'), {
     lists,
@@ -80,7 +75,7 @@ function storesOn(
 }
 
 /** Keeps masked messages for people. It is closed after the connections that feed it. */
-export function openMessages(config: Config, database: Database, report: Report, closers: Closers): AttemptMessages {
+export function openMessages({ config, report, closers }: Omit<Opening, 'log'>, database: Database): AttemptMessages {
   const onError = report('masked messages of attempts could not be stored');
   const messages = new AttemptMessages({ database, kept: config.MESSAGES_KEPT, onError });
   closers.push(() => messages.close());
@@ -191,21 +186,12 @@ export interface Cell {
 }
 
 /** @throws StartError BAD_CONFIG if CELL_NAME is not the name in the database */
-export async function openCell({
-  config,
-  url,
-  database,
-  stores,
-  report,
-  closers,
-}: {
-  readonly config: Config;
-  readonly url: string;
-  readonly database: Database;
-  readonly stores: Stores;
-  readonly report: Report;
-  readonly closers: Closers;
-}): Promise<Cell | undefined> {
+export async function openCell(
+  { config, report, closers }: Opening,
+  url: string,
+  database: Database,
+  stores: Stores,
+): Promise<Cell | undefined> {
   const { CELL_NAME: name } = config;
   if (name === undefined) {
     await refuseInCell(database);

@@ -30,9 +30,8 @@ import { SharedLines } from '../switching/switches/other-processes.ts';
 import type { MessageKeeper } from '../switching/switches/ports.ts';
 import { refusePinTerminals } from '../switching/switches/translate-pin.ts';
 import type { UnmatchedResponses } from '../switching/switches/unmatched-responses.ts';
-import type { Config } from './config.ts';
 import { switchAccessOf } from './open-hsm-and-readers.ts';
-import type { Closers, Report } from './opening.ts';
+import type { Opening } from './opening.ts';
 
 const SKIPPED = {
   replaced: 'database was replaced and may lack reservations, STANs skip ahead',
@@ -51,22 +50,6 @@ const NOT_NOTED = 'presence could not be recorded for the next failover';
 const FEW_LEFT = 'few STANs are left before the cut-over, taps without a STAN will not be sent';
 const NONE_LEFT = 'no STAN is left before the cut-over, taps are not sent';
 
-export interface SwitchParts {
-  readonly config: Config;
-  readonly types: ProcessorTypes;
-  readonly directory: PostgresDirectory;
-  readonly database: Database;
-  readonly known: KnownDatabase;
-  readonly clock: Clock;
-  readonly unmatchedResponses: UnmatchedResponses;
-  readonly messages: MessageKeeper;
-  /** Claims of lines, in an installation of several cells. */
-  readonly claims: LineClaims | undefined;
-  readonly hsm: OpenedHsm | undefined;
-  readonly log: Log;
-  readonly closers: Closers;
-}
-
 /** A shorter time without gateways is a restart or an update. */
 const UNSEEN_SECONDS = 900;
 
@@ -79,8 +62,28 @@ function tellRestore(log: Log, window: LostWindow | undefined, unseen?: UnseenDa
 }
 
 /** The connections to the switches of all acquirers, whose keys are in the HSM. */
-export async function openSwitches({ config, directory, database, known, hsm, closers, ...shared }: SwitchParts) {
-  const { log, clock } = shared;
+export async function openSwitches(
+  { config, log, closers }: Opening,
+  {
+    directory,
+    database,
+    known,
+    hsm,
+    ...shared
+  }: {
+    readonly types: ProcessorTypes;
+    readonly directory: PostgresDirectory;
+    readonly database: Database;
+    readonly known: KnownDatabase;
+    readonly clock: Clock;
+    readonly unmatchedResponses: UnmatchedResponses;
+    readonly messages: MessageKeeper;
+    /** Claims of lines, in an installation of several cells. */
+    readonly claims: LineClaims | undefined;
+    readonly hsm: OpenedHsm | undefined;
+  },
+) {
+  const { clock } = shared;
   if (config.TAPWIRE_ENV === 'prod' && !hsm) refusePinTerminals(directory.pinTerminals());
   const pins = hsm && { hsm, reader: { keyId: config.READER_PIN_KEY, format: config.READER_PIN_FORMAT } };
   const unseen = await readUnseen(database);
@@ -122,8 +125,9 @@ export async function openSwitches({ config, directory, database, known, hsm, cl
     faults: postgresProcessorFaults(database),
     identities: postgresSwitchIdentities(database),
   };
-  const switches = await AcquirerSwitches.open({
+  return AcquirerSwitches.open({
     ...shared,
+    log,
     access,
     ...configured,
     stans,
@@ -132,7 +136,6 @@ export async function openSwitches({ config, directory, database, known, hsm, cl
     pins,
     keyExchange,
   });
-  return switches;
 }
 
 /**
@@ -157,19 +160,12 @@ export function createCompletionCheck(
 }
 
 /** The connections of the other processes that share the switches. A worker accepts no taps, so it hands none over. */
-export function openOtherProcesses({
-  config,
-  database,
-  switches,
-  sealer,
-  report,
-}: {
-  readonly config: Config;
-  readonly database: Database;
-  readonly switches: AcquirerSwitches;
-  readonly sealer: HandoverSealer;
-  readonly report: Report;
-}) {
+export function openOtherProcesses(
+  { config, report }: Opening,
+  database: Database,
+  switches: AcquirerSwitches,
+  sealer: HandoverSealer,
+) {
   return SharedLines.open({
     reported: postgresProcessLines(database),
     switches,

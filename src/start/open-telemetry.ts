@@ -3,7 +3,6 @@ import type { TapLoad } from '../basics/limits/concurrency-limit.ts';
 import { createFiguresReader, type FiguresParts } from '../console/read-figures.ts';
 import { createBacklogReader } from '../observe/backlog.ts';
 import { startMinuteLog } from '../observe/figures.ts';
-import type { Log } from '../observe/log.ts';
 import {
   registerBacklogMetrics,
   registerDatabaseMetrics,
@@ -23,28 +22,26 @@ import {
 import { openTracing } from '../observe/tracing/open-tracing.ts';
 import type { Tracing } from '../observe/tracing/tracing.ts';
 import type { HsmDevices } from '../switching/hsm/hsm-calls.ts';
-import type { Config } from './config.ts';
 import type { Databases } from './open-stores.ts';
-import type { Closers } from './opening.ts';
+import type { Opening } from './opening.ts';
 
 /** The metrics of this process; each component adds its own. */
-export function openMetrics({
-  config,
-  databases,
-  messages,
-  tapLoad,
-  switches,
-  devices,
-  closers,
-}: {
-  readonly config: Config;
-  readonly databases: Databases;
-  readonly messages: WatchedMessages;
-  readonly tapLoad: TapLoad;
-  readonly switches: (WatchedSwitches & { readonly faults: ReadonlyMap<string, string> }) | undefined;
-  readonly devices: HsmDevices | undefined;
-  readonly closers: Closers;
-}): Metrics {
+export function openMetrics(
+  { config, closers }: Opening,
+  {
+    databases,
+    messages,
+    tapLoad,
+    switches,
+    devices,
+  }: {
+    readonly databases: Databases;
+    readonly messages: WatchedMessages;
+    readonly tapLoad: TapLoad;
+    readonly switches: (WatchedSwitches & { readonly faults: ReadonlyMap<string, string> }) | undefined;
+    readonly devices: HsmDevices | undefined;
+  },
+): Metrics {
   const metrics = new Metrics();
   // One Prometheus may read several cells.
   if (config.CELL_NAME !== undefined) metrics.registry.setDefaultLabels({ cell: config.CELL_NAME });
@@ -62,7 +59,7 @@ export function openMetrics({
 }
 
 /** Undefined without a collector; tracing then costs nothing. */
-export async function openTraces(config: Config, log: Log, closers: Closers): Promise<Tracing | undefined> {
+export async function openTraces({ config, log, closers }: Opening): Promise<Tracing | undefined> {
   const opened = await openTracing({
     endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
     share: config.OTEL_TRACES_SAMPLER_ARG,
@@ -75,7 +72,6 @@ export async function openTraces(config: Config, log: Log, closers: Closers): Pr
 }
 
 export interface StartedAs {
-  readonly config: Config;
   /** The address on which it listens. */
   readonly url: string;
   /** The URL of the database. */
@@ -86,7 +82,7 @@ export interface StartedAs {
 }
 
 /** Logs the start with version, role, environment and database. */
-export function logStart(log: Log, { config, url, databaseUrl, processors, unusable }: StartedAs): void {
+export function logStart({ config, log }: Opening, { url, databaseUrl, processors, unusable }: StartedAs): void {
   const { TAPWIRE_ENV: env, TAPWIRE_ROLE: role } = config;
   const database = placeOf(databaseUrl);
   log.info({ version: ownVersion(), role, env, url, database, processors, unusable }, 'Tapwire is up');
@@ -94,10 +90,8 @@ export function logStart(log: Log, { config, url, databaseUrl, processors, unusa
 
 /** Logs the figures of each minute. */
 export function logMinutes(
-  log: Log,
+  { config: { TAPWIRE_ROLE: role, CELL_NAME: cell }, log, closers }: Opening,
   parts: Omit<FiguresParts, 'role' | 'cell'>,
-  { TAPWIRE_ROLE: role, CELL_NAME: cell }: Config,
-  closers: Closers,
 ): void {
   closers.push(startMinuteLog(createFiguresReader({ ...parts, role, cell }), log));
 }

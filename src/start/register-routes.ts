@@ -60,13 +60,12 @@ import { createSwitchChecks } from '../tools/doctor/switch-checks.ts';
 import { VirtualReader } from '../tools/phone/virtual-reader.ts';
 import { CallbackRegistry } from '../webhooks/callback-registry.ts';
 import { createSecretVault } from '../webhooks/webhook-signature.ts';
-import type { Config } from './config.ts';
 import { createLinkServices } from './create-transaction-dependencies.ts';
 import { readerRulesOf, switchAccessOf } from './open-hsm-and-readers.ts';
 import type { Pushes } from './open-pushes.ts';
 import type { Databases, Stores } from './open-stores.ts';
 import type { LongestDeadlines } from './open-switches.ts';
-import type { Closers, Report } from './opening.ts';
+import type { Opening } from './opening.ts';
 
 type Guards = ReturnType<typeof createGuards>;
 
@@ -295,8 +294,7 @@ function registerWebhookRoutes(
   registerWebhookEventRoutes(server, guards.authenticator, new PostgresWebhookEvents(database, jobs));
 }
 
-export interface RouteParts {
-  readonly config: Config;
+export interface RouteParts extends Opening {
   readonly database: Database;
   readonly databases: Databases;
   readonly stores: Stores;
@@ -308,7 +306,5 @@ export interface RouteParts {
   readonly useCases: UseCases;
   readonly fetcher: GuardedFetch;
   readonly pushes: Pushes;
-  readonly closers: Closers;
-  readonly report: Report;
   readonly metrics: Metrics;
 }

@@ -6,10 +6,10 @@ import { namesInPayload } from '../jobs/queues.ts';
 import { bringForwardIn, type ObservedSwitches, SwitchRecoveries } from '../jobs/switch-recoveries.ts';
 import { MAX_DEADLINE_MS } from '../kits/processor-kit/profile.ts';
 import { armFetcher } from '../observe/failpoints.ts';
-import type { Log } from '../observe/log.ts';
 import type { GuardedFetch } from '../outbound/guarded-fetch.ts';
 import { RESPONSE_SLACK_SECONDS } from '../payments/model/time-limits.ts';
 import type { TransactionDependencies, Wakeups } from '../payments/ports/transaction-dependencies.ts';
+import type { UseCases } from '../payments/use-cases.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { LocalWakeups, SharedWakeups } from '../store/postgres/wakeups.ts';
 import type { postgresHandoverKeys } from '../store/switches/handover-keys.ts';
@@ -31,22 +31,19 @@ import { createSecretVault } from '../webhooks/webhook-signature.ts';
 import type { Config } from './config.ts';
 import type { Pushes } from './open-pushes.ts';
 import type { Databases, Stores } from './open-stores.ts';
-import type { Closers, Report } from './opening.ts';
+import type { Opening } from './opening.ts';
 
-export interface JobParts {
-  readonly config: Config;
+export interface JobParts extends Opening {
   readonly databases: Databases;
   readonly stores: Stores;
   readonly handoverKeys: ReturnType<typeof postgresHandoverKeys>;
   /** Present in a process that shares the switches with others: it takes their taps. */
   readonly others: SharedLines | undefined;
   readonly deps: TransactionDependencies;
+  readonly useCases: UseCases;
   readonly switches: ObservedSwitches;
   readonly fetcher: GuardedFetch;
   readonly pushes: Pushes;
-  readonly log: Log;
-  readonly report: Report;
-  readonly closers: Closers;
   readonly othersJobsEveryMs: number | undefined;
   /** Wraps each job when tracing is enabled. */
   readonly around?: AroundJob | undefined;
@@ -69,7 +66,7 @@ export async function startJobs(
   const webhooks = createPromptDeliveries(parts, lanes, deliverer);
   const onPartitionError = report('partitions could not be kept, the next purge tries again');
   const onJobError = report('job failed, it will be retried');
-  const pipeline = new Pipeline(stores.jobs, deps, {
+  const pipeline = new Pipeline(stores.jobs, deps, parts.useCases, {
     onError: (error, queue, asked) => onJobError(error, { queue, ...namesInPayload(queue, asked) }),
     onUnknownDue: report('jobs that are due could not be looked for'),
     // The jobs of a worker come from the api processes.
@@ -179,18 +176,22 @@ function retentionOf(config: Config): Retention {
  * For taps and for jobs: the channel that reports changes of a transaction to its waiters, within the process or between the processes of
  * an installation.
  */
-export function openWakeups(parts: {
-  readonly config: Config;
-  readonly sharesSwitches: boolean;
-  readonly database: Database;
-  /** URL for the connection that receives notifications. */
-  readonly url: string;
-  /** Called for each tap that is handed over to workers. */
-  readonly onAuthorize: () => void;
-  readonly report: Report;
-  readonly closers: Closers;
-}): { readonly ofTaps: Wakeups; readonly ofJobs: Wakeups } {
-  const { config, sharesSwitches, database, url, onAuthorize, report, closers } = parts;
+export function openWakeups(
+  { config, report, closers }: Opening,
+  {
+    sharesSwitches,
+    database,
+    url,
+    onAuthorize,
+  }: {
+    readonly sharesSwitches: boolean;
+    readonly database: Database;
+    /** URL for the connection that receives notifications. */
+    readonly url: string;
+    /** Called for each tap that is handed over to workers. */
+    readonly onAuthorize: () => void;
+  },
+): { readonly ofTaps: Wakeups; readonly ofJobs: Wakeups } {
   const isAlone = config.TAPWIRE_ROLE === 'all' && !sharesSwitches;
   if (isAlone) {
     const local = new LocalWakeups();

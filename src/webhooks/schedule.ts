@@ -5,7 +5,7 @@
  * it fails, the schedule continues as if it had not been made.
  */
 
-import type { NextDelivery } from './ports.ts';
+import type { JobOutcome, NextDelivery } from './ports.ts';
 
 /**
  * Seconds before each attempt, counted from the end of the previous one (Standard Webhooks 1.0, "Deliverability and
@@ -32,13 +32,8 @@ export type AttemptResult =
   | { readonly status: number; readonly retryAfterSeconds?: number | undefined }
   | { readonly error: string };
 
-export type NextStep =
-  | { readonly kind: 'delivered' }
-  /** 410: the receiver refuses all further webhooks. */
-  | { readonly kind: 'gone' }
-  | ({ readonly kind: 'again' } & NextDelivery)
-  /** The schedule has ended. Only a replay sends the event again. */
-  | { readonly kind: 'failed' };
+/** What becomes of an event after an attempt. */
+type NextStep = Pick<JobOutcome, 'state' | 'next' | 'disablesEndpoint'>;
 
 /** An attempt as the schedule sees it. */
 export interface ScheduledAttempt {
@@ -53,33 +48,41 @@ export interface ScheduledAttempt {
 /** @param random from 0 to 1, for the jitter */
 export function nextStep(attempt: ScheduledAttempt, result: AttemptResult, random: number): NextStep {
   if ('status' in result) {
-    if (result.status >= 200 && result.status < 300) return { kind: 'delivered' };
-    if (result.status === 410) return { kind: 'gone' };
+    if (result.status >= 200 && result.status < 300) return ended('delivered');
+    // The receiver refuses all further webhooks.
+    if (result.status === 410) return { ...ended('stopped'), disablesEndpoint: true };
   }
   const wantedSeconds = 'status' in result ? (result.retryAfterSeconds ?? 0) : 0;
   const retryAfterSeconds = Math.min(wantedSeconds, MAX_RETRY_AFTER_SECONDS);
   if (attempt.dueInSeconds > EARLY_FROM_SECONDS) return afterEarly(attempt, retryAfterSeconds);
   const delaySeconds = DELAYS_SECONDS[attempt.delivery];
-  if (delaySeconds === undefined) return { kind: 'failed' };
-  return {
-    kind: 'again',
+  // The schedule has ended. Only a replay sends the event again.
+  if (delaySeconds === undefined) return ended('failed');
+  return again({
     delivery: attempt.delivery + 1,
     afterSeconds: Math.max(delaySeconds, retryAfterSeconds) * (1 + JITTER * random),
     notEarlyForSeconds: retryAfterSeconds,
     earlyAttempts: 0,
-  };
+  });
 }
 
 /** The schedule is unchanged: the same delivery stays due at the same time. */
 function afterEarly({ delivery, dueInSeconds, earlyAttempts }: ScheduledAttempt, retryAfterSeconds: number): NextStep {
   const againSeconds = EARLY_AGAIN_SECONDS * EARLY_AGAIN_FACTOR ** earlyAttempts;
-  return {
-    kind: 'again',
+  return again({
     delivery,
     afterSeconds: Math.max(dueInSeconds, retryAfterSeconds),
     notEarlyForSeconds: Math.min(Math.max(againSeconds, retryAfterSeconds), MAX_RETRY_AFTER_SECONDS),
     earlyAttempts: earlyAttempts + 1,
-  };
+  });
+}
+
+function ended(state: NextStep['state']): NextStep {
+  return { state, next: null, disablesEndpoint: false };
+}
+
+function again(next: NextDelivery): NextStep {
+  return { state: 'pending', next, disablesEndpoint: false };
 }
 
 /**

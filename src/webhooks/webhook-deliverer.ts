@@ -104,7 +104,7 @@ export class WebhookDeliverer {
   #decide(event: StoredEvent, { attempt, result }: Made): Pick<JobOutcome, 'state' | 'next' | 'disablesEndpoint'> {
     const { delivery, earlyAttempts } = event;
     const dueInSeconds = event.dueInSeconds - attempt.durationMs / 1_000;
-    return decide(nextStep({ delivery, dueInSeconds, earlyAttempts }, result, this.#options.random()));
+    return nextStep({ delivery, dueInSeconds, earlyAttempts }, result, this.#options.random());
   }
 
   #untilNextProbe(): number {
@@ -186,22 +186,6 @@ function isDue({ state, round, delivery }: StoredEvent, job: WebhookJob): boolea
 
 function wasTaken(result: AttemptResult): boolean {
   return 'status' in result && result.status >= 200 && result.status < 300;
-}
-
-function decide(step: ReturnType<typeof nextStep>): Pick<JobOutcome, 'state' | 'next' | 'disablesEndpoint'> {
-  const none = { next: null, disablesEndpoint: false };
-  switch (step.kind) {
-    case 'delivered':
-      return { ...none, state: 'delivered' };
-    case 'gone':
-      return { ...none, state: 'stopped', disablesEndpoint: true };
-    case 'failed':
-      return { ...none, state: 'failed' };
-    case 'again': {
-      const { kind: _, ...next } = step;
-      return { ...none, state: 'pending', next };
-    }
-  }
 }
 
 /** Text that a database column can hold. */

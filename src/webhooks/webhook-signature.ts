@@ -1,11 +1,12 @@
 import { isUtf8 } from 'node:buffer';
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { Webhook as Signer } from 'standardwebhooks';
 import { type Webhook, webhook } from '#schemas/webhook';
 import { parseJson } from '../basics/parse-json.ts';
-import { openBytes, sealBytes } from '../card/card-vault.ts';
 import type { KeyRing } from '../card/key-ring.ts';
+import { openBytes, sealBytes } from '../card/seal-bytes.ts';
 import { Secret } from '../codecs/bytes/secret.ts';
+import { isSameMac } from '../codecs/crypto/mac.ts';
 
 /** Standard Webhooks 1.0 requires 24 to 64. */
 const SECRET_BYTES = 32;
@@ -122,8 +123,5 @@ function signerOf(secret: string): Signer | undefined {
 /** There are several signatures while a secret is rotated; those of other versions are ignored. */
 function includes(signatures: string, expected: string): boolean {
   const wanted = Buffer.from(expected);
-  return signatures.split(' ').some((signature) => {
-    const given = Buffer.from(signature);
-    return given.length === wanted.length && timingSafeEqual(given, wanted);
-  });
+  return signatures.split(' ').some((signature) => isSameMac(wanted, Buffer.from(signature)));
 }

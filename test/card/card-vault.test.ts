@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SealError } from '../../src/basics/errors.ts';
-import { createCardVault, sealBytes } from '../../src/card/card-vault.ts';
+import { createCardVault } from '../../src/card/card-vault.ts';
+import { sealBytes } from '../../src/card/seal-bytes.ts';
 import { freshKeyRing, freshSecretKey, secretKeysOf } from '../support/card-data.ts';
 
 const ID = '7d8f4d1e-3f53-4a0f-9a3e-3f8f5c9d2b10';

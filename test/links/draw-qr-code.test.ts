@@ -1,7 +1,7 @@
 import { crc32, inflateSync } from 'node:zlib';
 import QRCode from 'qrcode';
 import { describe, expect, test } from 'vitest';
-import { drawQrCode } from '../../src/payments/links/create-link.ts';
+import { drawQrCode } from '../../src/payments/links/draw-qr-code.ts';
 
 /** As long as the URL of a link with its token. */
 const URL_OF_LINK = `https://pay.example/pay/6d9f6a3e-5a7c-4d0f-9b1e-0a4f6d2f7c11#${'eyJhbGciOiJFUzI1NiJ9.'.repeat(24)}`;

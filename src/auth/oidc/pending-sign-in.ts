@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { SealError } from '../../basics/errors.ts';
-import { openBytes, sealBytes } from '../../card/card-vault.ts';
 import type { KeyRing } from '../../card/key-ring.ts';
+import { openBytes, sealBytes } from '../../card/seal-bytes.ts';
 import { decodeBase64Url } from '../../codecs/bytes/hex.ts';
 
 /**

@@ -4,17 +4,6 @@ import type { PortalSessions, SessionOrigin } from '../portal/portal-session.ts'
 import type { OidcProvider, ProviderIdentity } from './oidc-provider.ts';
 import { beginSignIn, type PendingSignIns } from './pending-sign-in.ts';
 
-export interface SignInParts {
-  readonly provider: OidcProvider;
-  readonly pending: PendingSignIns;
-  readonly sessions: PortalSessions;
-  /** Records a sign-in, once for each state. @returns false for the second time */
-  readonly record: (state: string, identity: ProviderIdentity) => Promise<boolean>;
-  /** The console as browsers reach it, without a trailing slash. */
-  readonly consoleUrl: () => string;
-  readonly nowMs: () => number;
-}
-
 export interface StartedSignIn {
   /** Address of the sign-in page at the provider. */
   readonly url: string;
@@ -39,14 +28,23 @@ const SIGN_INS_WAIT_AT_MOST_MS = 5_000;
 
 /** Sign-in to the console with an OpenID provider, from the click to the session. */
 export class SignIns {
-  readonly #parts: SignInParts;
+  readonly #parts;
   readonly #line = new ConcurrencyLimit({
     atOnce: SIGN_INS_AT_ONCE,
     waitMost: SIGN_INS_WAITING,
     waitAtMostMs: SIGN_INS_WAIT_AT_MOST_MS,
   });
 
-  constructor(parts: SignInParts) {
+  constructor(parts: {
+    readonly provider: OidcProvider;
+    readonly pending: PendingSignIns;
+    readonly sessions: PortalSessions;
+    /** Records a sign-in, once for each state. @returns false for the second time */
+    readonly record: (state: string, identity: ProviderIdentity) => Promise<boolean>;
+    /** The console as browsers reach it, without a trailing slash. */
+    readonly consoleUrl: () => string;
+    readonly nowMs: () => number;
+  }) {
     this.#parts = parts;
   }
 

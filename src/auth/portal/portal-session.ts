@@ -1,5 +1,6 @@
-import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, randomBytes } from 'node:crypto';
 import { AuthError } from '../../basics/errors.ts';
+import { isSameSecret } from '../../codecs/crypto/mac.ts';
 import type { Administrator } from '../api-key.ts';
 import { actorOfIdentity, type ProviderIdentity, userOfIdentity } from '../oidc/oidc-provider.ts';
 import { INSTALLATION_OWNER, type PortalUser, type PortalUsers, scopesOfUser } from './portal-user.ts';
@@ -189,9 +190,7 @@ export function administratorOf(session: PortalSession): Administrator {
 
 /** @throws AuthError FORBIDDEN without the session's own token */
 export function checkToken({ csrfToken }: PortalSession, given: string | string[] | undefined): void {
-  const isOwn =
-    typeof given === 'string' && timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', csrfToken, 'buffer'));
-  if (!isOwn) throw new AuthError('FORBIDDEN', 'csrf');
+  if (typeof given !== 'string' || !isSameSecret(given, csrfToken)) throw new AuthError('FORBIDDEN', 'csrf');
 }
 
 function hashOf(secret: string): Buffer {

@@ -1,7 +1,8 @@
-import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, randomBytes } from 'node:crypto';
 import QRCode from 'qrcode';
-import { openBytes, sealBytes } from '../../card/card-vault.ts';
 import type { KeyRing } from '../../card/key-ring.ts';
+import { openBytes, sealBytes } from '../../card/seal-bytes.ts';
+import { isSameMac } from '../../codecs/crypto/mac.ts';
 
 /**
  * One-time codes by time (RFC 6238) with the parameters that all authenticator apps support: HMAC-SHA-1, six digits,
@@ -36,7 +37,7 @@ export function stepOfCode(secret: Uint8Array, code: string, nowMs: number): num
   for (let step = present - STEPS_AROUND; step <= present + STEPS_AROUND; step++) {
     const expected = Buffer.from(totpCode(secret, step));
     const given = Buffer.from(code);
-    if (given.length === expected.length && timingSafeEqual(given, expected)) found = step;
+    if (isSameMac(expected, given)) found = step;
   }
   return found;
 }

@@ -45,3 +45,8 @@ export class LruMap<K, V> {
     return this.#older.delete(key) || wasNewer;
   }
 }
+
+/** Removes the oldest entry of a full map, so that another one fits. For maps in which entries are not used again. */
+export function makeRoom<Key>(entries: Pick<Map<Key, unknown>, 'size' | 'keys' | 'delete'>, most: number): void {
+  if (entries.size >= most) entries.delete(entries.keys().next().value!);
+}

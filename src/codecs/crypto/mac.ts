@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { CryptoError } from '../../basics/errors.ts';
 import { toHex } from '../bytes/hex.ts';
 import { BlockKey, type KeyAlgorithm } from './block-key.ts';
@@ -126,6 +126,11 @@ export function cmac(key: BlockKey): MacFunction {
     for (let position = 0; position < blockBytes; position++) blocks[lastStart + position]! ^= subkey[position]!;
     return chain.lastBlock(blocks);
   };
+}
+
+/** Whether two secrets are equal. Their hashes are compared, so that the time reveals neither content nor length. */
+export function isSameSecret(one: string, other: string): boolean {
+  return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'));
 }
 
 /**

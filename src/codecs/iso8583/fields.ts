@@ -52,11 +52,6 @@ interface DigitOptions<Name extends string> extends RowOptions<Name> {
   readonly fill?: '0' | 'F';
 }
 
-interface BinaryOptions<Name extends string> extends CompositeOptions<Name> {
-  readonly unit?: LengthUnit;
-  readonly encoding?: BinaryEncoding;
-}
-
 interface CompositeOptions<Name extends string> extends RowOptions<Name> {
   /** Length in bytes; the maximum if there is a prefix. */
   readonly bytes: number;
@@ -103,7 +98,9 @@ export function text<const Name extends string>(
 }
 
 /** b: bytes. */
-export function binary<const Name extends string>(options: BinaryOptions<Name>): BinaryField<Name> {
+export function binary<const Name extends string>(
+  options: CompositeOptions<Name> & { readonly unit?: LengthUnit; readonly encoding?: BinaryEncoding },
+): BinaryField<Name> {
   return { kind: 'binary', ...sized(options) };
 }
 

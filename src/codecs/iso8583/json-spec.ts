@@ -161,17 +161,20 @@ const changedSpec = z.strictObject({
   fields: z.record(number, fieldSchema(1).nullable()).optional(),
 });
 
-export interface ParseSpecOptions {
-  /** Finds the spec that another one extends, using its name. */
-  readonly find?: (name: string) => Spec | undefined;
-}
-
 /**
  * Parses a spec from its JSON form. `compileSpec` checks whether its parts fit together.
  *
  * @throws {Iso8583Error} SPEC_INVALID, with the path of the first fault
  */
-export function parseSpec(json: unknown, { find }: ParseSpecOptions = {}): Spec {
+export function parseSpec(
+  json: unknown,
+  {
+    find,
+  }: {
+    /** Finds the spec that another one extends, using its name. */
+    readonly find?: (name: string) => Spec | undefined;
+  } = {},
+): Spec {
   const isChange = typeof json === 'object' && json !== null && 'extends' in json;
   const parsed = (isChange ? changedSpec : wholeSpec).safeParse(json);
   if (!parsed.success) {

@@ -1,7 +1,7 @@
-import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { health, liveness, readiness } from '#schemas/health';
 import { AuthError, NotFound } from '../../basics/errors.ts';
+import { isSameSecret } from '../../codecs/crypto/mac.ts';
 import type { Readiness } from '../../observe/health.ts';
 import type { RouteFacts } from '../route-table.ts';
 import { responseSchema, type Server } from '../server.ts';
@@ -114,10 +114,8 @@ export function registerMetricsRoute(
 
 const BEARER = 'Bearer ';
 
-/**
- * Whether a header contains METRICS_TOKEN. Hashes are compared, so that timing reveals neither content nor length.
- */
+/** Whether a header contains METRICS_TOKEN. */
 function isMetricsToken(header: string | undefined, token: string): boolean {
   const given = header?.startsWith(BEARER) ? header.slice(BEARER.length) : '';
-  return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', token, 'buffer'));
+  return isSameSecret(given, token);
 }

@@ -10,7 +10,8 @@ import {
 } from '#schemas/pay-page';
 import { bearerToken } from '../../auth/tokens/read-token.ts';
 import { NotFound } from '../../basics/errors.ts';
-import { drawQrCode, type LinkServices, payUrl } from '../../payments/links/create-link.ts';
+import { type LinkServices, payUrl } from '../../payments/links/create-link.ts';
+import { drawQrCode } from '../../payments/links/draw-qr-code.ts';
 import { Disposition } from '../../payments/model/disposition.ts';
 import type { Link, Mandate } from '../../payments/model/link.ts';
 import { type Currency, currencyOf, formatAmount } from '../../payments/model/money.ts';

@@ -98,11 +98,6 @@ function toSeconds(ms: number): number {
   return Math.floor(ms / 1000) * 1000;
 }
 
-interface HoldDependencies extends Pick<TransactionDependencies, 'restoreHolds'> {
-  readonly clock: Pick<TransactionDependencies['clock'], 'nowMs'>;
-  readonly directory: Pick<TransactionDependencies['directory'], 'lostWindow'>;
-}
-
 /**
  * Holds a request that may belong to the lost window, and records its reference for the operator. A reference that was held
  * stays held, and one that the operator has released goes on.
@@ -111,7 +106,10 @@ interface HoldDependencies extends Pick<TransactionDependencies, 'restoreHolds'>
  * @throws HeldAfterRestore
  */
 export async function holdIfLost(
-  deps: HoldDependencies,
+  deps: Pick<TransactionDependencies, 'restoreHolds'> & {
+    readonly clock: Pick<TransactionDependencies['clock'], 'nowMs'>;
+    readonly directory: Pick<TransactionDependencies['directory'], 'lostWindow'>;
+  },
   describe: () => { readonly held: HeldRequest; readonly request: PossiblyLost },
 ): Promise<void> {
   const window = deps.directory.lostWindow();

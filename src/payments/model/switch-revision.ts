@@ -1,3 +1,4 @@
+import { makeRoom } from '../../codecs/bytes/lru-map.ts';
 import type { Transaction } from './transaction.ts';
 
 /**
@@ -39,7 +40,7 @@ export class OriginalConnections {
   readonly #connections = new Map<string, string>();
 
   remember(transactionId: string, connectionId: string): void {
-    if (this.#connections.size >= MAX_REMEMBERED) this.#connections.delete(this.#connections.keys().next().value!);
+    makeRoom(this.#connections, MAX_REMEMBERED);
     this.#connections.set(transactionId, connectionId);
   }
 

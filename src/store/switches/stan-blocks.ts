@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
+import { makeRoom } from '../../codecs/bytes/lru-map.ts';
 import type { TakenStan } from '../../payments/ports/switch-ports.ts';
 import { GroupCommit, inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
@@ -177,7 +178,7 @@ export class StanBlocks {
   }
 
   #openBlock(key: string, wanted: Wanted): Promise<Block | undefined> {
-    if (this.#blocks.size >= MAX_SCOPES) this.#blocks.delete(this.#blocks.keys().next().value!);
+    makeRoom(this.#blocks, MAX_SCOPES);
     const opening = this.#reserve.submit(wanted).then((reservation) => this.#remember(wanted.scope, reservation));
     this.#blocks.set(key, opening);
     opening.then(
@@ -193,7 +194,7 @@ export class StanBlocks {
     if (!block) return undefined;
     const floor = Math.max(this.#floors.get(scope) ?? 0, block.end);
     this.#floors.delete(scope); // the most recent one is last
-    if (this.#floors.size >= MAX_SCOPES) this.#floors.delete(this.#floors.keys().next().value!);
+    makeRoom(this.#floors, MAX_SCOPES);
     this.#floors.set(scope, floor);
     return block;
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { openBytes, sealBytes } from '../../card/card-vault.ts';
 import type { KeyRing } from '../../card/key-ring.ts';
+import { openBytes, sealBytes } from '../../card/seal-bytes.ts';
 import { type Database, mapConnectionLoss } from '../postgres/open-database.ts';
 
 /** Contract, "Idempotency, tracing, versioning". */

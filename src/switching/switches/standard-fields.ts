@@ -1,3 +1,4 @@
+import { makeRoom } from '../../codecs/bytes/lru-map.ts';
 import type { IsoMessage } from '../../kits/processor-kit/iso-fields.ts';
 import type { Processor } from '../../kits/processor-kit/processor.ts';
 import type { ProviderValues } from '../../payments/model/transaction.ts';
@@ -81,8 +82,8 @@ export class RecentApprovals {
   readonly #approved = new Map<string, AttemptName>();
 
   add(identity: Identity, { acquirerId, id, attempt }: AttemptName): void {
+    makeRoom(this.#approved, MAX_APPROVALS);
     this.#approved.set(keyOf(identity), { acquirerId, id, attempt });
-    if (this.#approved.size > MAX_APPROVALS) this.#approved.delete(this.#approved.keys().next().value!);
   }
 
   find(identity: Identity): AttemptName | undefined {

@@ -168,21 +168,18 @@ export class RequestBuilder {
 const RESERVED = 20_000;
 const LINES_PER_SECOND = 1;
 
-type SwitchStansOptions = Pick<
-  AcquirerSwitchOptions,
-  'acquirerId' | 'processorId' | 'stans' | 'dates' | 'clock' | 'log'
->;
-
 /**
  * The STANs of one switch. If none is left, this is counted and logged, and its taps end as if no switch were
  * available.
  */
 export class SwitchStans {
-  readonly #options: SwitchStansOptions;
+  readonly #options;
   readonly #budget = new LogBudget(LINES_PER_SECOND);
   #refused = 0;
 
-  constructor(options: SwitchStansOptions) {
+  constructor(
+    options: Pick<AcquirerSwitchOptions, 'acquirerId' | 'processorId' | 'stans' | 'dates' | 'clock' | 'log'>,
+  ) {
     this.#options = options;
   }
 

@@ -78,23 +78,6 @@ const RESPONSE_CHARS_LEAST = 2 * CODE_CHARS;
 /** After this time a late response will not arrive any longer, and its place must become free. */
 const LATE_RESPONSE_MS = 10_000;
 
-export interface DeviceConnectionOptions {
-  /** Name of the device, for errors. */
-  readonly name: string;
-  readonly address: SwitchAddress;
-  readonly tls?: SwitchTls | undefined;
-  /** The length that the device is configured with (console command CH). Without a header, one command is outstanding. */
-  readonly headerLength: number;
-  /** Commands without a response, those that timed out included. */
-  readonly mostOutstanding: number;
-  readonly connectTimeoutMs: number;
-  readonly onOpen: () => void;
-  /** A response has arrived, so another command can be sent. */
-  readonly onFree: () => void;
-  /** @param withoutResponse the number of commands that failed with the connection */
-  readonly onClosed: (error: HsmDeviceError, withoutResponse: number) => void;
-}
-
 interface Outstanding {
   readonly command: HostCommand<unknown>;
   readonly sentAtMs: number;
@@ -108,7 +91,7 @@ interface Outstanding {
  * unchanged (Message Header, m A). A response is taken only for the command with its header and response code.
  */
 export class DeviceConnection {
-  readonly #options: DeviceConnectionOptions;
+  readonly #options;
   readonly #socket: SwitchSocket;
   readonly #frames: FrameReader;
   readonly #outstanding = new Map<string, Outstanding>();
@@ -118,7 +101,22 @@ export class DeviceConnection {
   #lastHeader = 0;
   #lastReadAtMs = 0;
 
-  constructor(options: DeviceConnectionOptions) {
+  constructor(options: {
+    /** Name of the device, for errors. */
+    readonly name: string;
+    readonly address: SwitchAddress;
+    readonly tls?: SwitchTls | undefined;
+    /** The length that the device is configured with (console command CH). Without a header, one command is outstanding. */
+    readonly headerLength: number;
+    /** Commands without a response, those that timed out included. */
+    readonly mostOutstanding: number;
+    readonly connectTimeoutMs: number;
+    readonly onOpen: () => void;
+    /** A response has arrived, so another command can be sent. */
+    readonly onFree: () => void;
+    /** @param withoutResponse the number of commands that failed with the connection */
+    readonly onClosed: (error: HsmDeviceError, withoutResponse: number) => void;
+  }) {
     this.#options = options;
     this.#mostOutstanding = options.headerLength === 0 ? 1 : Math.min(options.mostOutstanding, headersOf(options));
     this.#frames = new FrameReader(options.headerLength + RESPONSE_CHARS_LEAST);
@@ -277,6 +275,6 @@ export class DeviceConnection {
 }
 
 /** Headers are hex counters. Eight digits are more than a connection can have outstanding. */
-function headersOf({ headerLength }: Pick<DeviceConnectionOptions, 'headerLength'>): number {
+function headersOf({ headerLength }: { readonly headerLength: number }): number {
   return 16 ** Math.min(headerLength, 8);
 }
