@@ -102,7 +102,7 @@ async function compose(
   closers.push(() => fetcher.close());
   const common = { ...base, ...domain, database, fetcher };
   const pushes = await openPushes({ ...common, origin: () => server.listeningOrigin });
-  if (switches) await openWork({ ...common, switches, pushes, othersJobsEveryMs });
+  if (switches) await openWork({ ...common, pushes, othersJobsEveryMs }, switches);
 
   const health = new Health({ database, switches, devices });
   closers.push(() => health.stop());
@@ -215,30 +215,18 @@ async function openSwitchParts({
   return { switches, messages, unmatchedResponses };
 }
 
-type WorkParts = Omit<JobParts, 'deps' | 'useCases' | 'around' | 'switches'> &
-  Pick<
-    Awaited<ReturnType<typeof openDomain>>,
-    'deadlines' | 'depsOfJobs' | 'unmatchedResponses' | 'pipeline' | 'tracing'
-  > & {
-    readonly switches: AcquirerSwitches;
-  };
-
 /** What a process with connections to switches does besides serving requests: late responses and jobs. */
-async function openWork({
-  switches,
-  unmatchedResponses,
-  deadlines,
-  depsOfJobs,
-  pipeline,
-  tracing,
-  ...common
-}: WorkParts) {
+async function openWork(
+  common: Omit<JobParts, 'deps' | 'useCases' | 'around' | 'switches'> & Awaited<ReturnType<typeof openDomain>>,
+  switches: AcquirerSwitches,
+) {
+  const { unmatchedResponses, deadlines, depsOfJobs, pipeline, tracing, closers } = common;
   const useCases = createUseCases(depsOfJobs);
   const { lateResponses } = useCases;
   unmatchedResponses.open((responses, isLastLookUp) => lateResponses.recordUnmatched(responses, isLastLookUp));
   // A stop waits for taps in flight: the longest deadline of a switch plus the time to respond.
   const drainMs = () => (deadlines.seconds + RESPONSE_SLACK_SECONDS) * 1_000;
-  common.closers.push(() => switches.close(depsOfJobs.clock.monotonicMs() + drainMs()));
+  closers.push(() => switches.close(depsOfJobs.clock.monotonicMs() + drainMs()));
   const started = await startJobs({
     ...{ ...common, switches, useCases, deps: depsOfJobs },
     around: tracing && traceJobs(tracing),

@@ -23,14 +23,6 @@ interface ReaderHsm {
   readonly calls: HsmCalls;
 }
 
-export interface InstallationKeysOptions {
-  readonly keys: Pick<KeyRing, 'cardDataKey' | 'publicCardDataKeys'>;
-  /** Milliseconds since 1970, for `retireAt`. */
-  readonly nowMs: () => number;
-  /** Undefined if no HSM opens card data. */
-  readonly readerHsm: ReaderHsm | undefined;
-}
-
 interface CachedSecret {
   /**
    * The key that the secret was agreed with, so that a kid that is reassigned to another key never uses an old
@@ -42,14 +34,20 @@ interface CachedSecret {
 
 /** The keys of the installation for reader formats: the key ring's for key agreement, the HSM's for DUKPT. */
 export class InstallationKeys {
-  readonly #options: InstallationKeysOptions;
+  readonly #options;
   /** ECDH secrets by kid and ephemeral key: a reader may keep one `epk` for a proximity session (design: card data). */
   readonly #secrets = new LruMap<string, CachedSecret>(MAX_CACHED_SECRETS);
 
   /** SHA-256 of SubjectPublicKeyInfo, which takes 80 µs to make. */
   readonly #hashes = new WeakMap<CardDataPublicKey, Buffer>();
 
-  constructor(options: InstallationKeysOptions) {
+  constructor(options: {
+    readonly keys: Pick<KeyRing, 'cardDataKey' | 'publicCardDataKeys'>;
+    /** Milliseconds since 1970, for `retireAt`. */
+    readonly nowMs: () => number;
+    /** Undefined if no HSM opens card data. */
+    readonly readerHsm: ReaderHsm | undefined;
+  }) {
     this.#options = options;
   }
 

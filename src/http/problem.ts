@@ -74,7 +74,7 @@ export function problemOf(error: unknown): ProblemResponse | undefined {
   if (error instanceof AttestationRefused) return ATTESTATION[error.code];
   if (error instanceof DuplicateReference) return DUPLICATE_REFERENCE;
   if (error instanceof PinNotAwaited) return PIN_NOT_AWAITED;
-  if (error instanceof NoConfiguration) return NO_CONFIGURATION[error.code];
+  if (error instanceof NoConfiguration) return { status: 500, errorCode: 208, detail: NO_CONFIGURATION[error.code] };
   if (error instanceof Overloaded) return OVERLOADED;
   if (error instanceof HsmUnavailable) return HSM_UNAVAILABLE;
   if (error instanceof HeldAfterRestore) return HELD_AFTER_RESTORE;
@@ -172,28 +172,12 @@ const ATTESTATION: Readonly<Record<AttestationCode, ProblemResponse>> = {
   APP_OUTDATED: { status: 403, errorCode: 110, detail: 'The version of the app is too low.' },
 };
 
-const NO_CONFIGURATION: Readonly<Record<NoConfiguration['code'], ProblemResponse>> = {
-  NO_TERMINAL: {
-    status: 500,
-    errorCode: 208,
-    detail: 'No terminal is configured for this merchant and the x-tid of the token.',
-  },
-  NO_PROFILE: {
-    status: 500,
-    errorCode: 208,
-    detail: 'The token or the terminal names a terminal profile that does not exist.',
-  },
-  OUTSIDE_PROFILE: {
-    status: 500,
-    errorCode: 208,
-    detail: 'The terminal profile does not allow this application, transaction type, currency or country.',
-  },
-  NO_READER: {
-    status: 500,
-    errorCode: 208,
-    detail: 'The terminal profile names a reader format that is not installed, or settings that it may not have.',
-  },
-  NO_ROUTE: { status: 500, errorCode: 208, detail: 'No processor is configured for this tap.' },
+const NO_CONFIGURATION: Readonly<Record<NoConfiguration['code'], string>> = {
+  NO_TERMINAL: 'No terminal is configured for this merchant and the x-tid of the token.',
+  NO_PROFILE: 'The token or the terminal names a terminal profile that does not exist.',
+  OUTSIDE_PROFILE: 'The terminal profile does not allow this application, transaction type, currency or country.',
+  NO_READER: 'The terminal profile names a reader format that is not installed, or settings that it may not have.',
+  NO_ROUTE: 'No processor is configured for this tap.',
 };
 
 const NO_CREDENTIAL = 'The credential is missing or was rejected.';

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { deriveContentKey } from '../../readers/jwe/jwe.ts';
 import { type CardDataPublicKey, READER_TAGS } from '../../schemas/card-data.ts';
 import { createKeyRing } from '../../src/card/change-key-ring.ts';
-import { InstallationKeys, type InstallationKeysOptions } from '../../src/card/installation-keys.ts';
+import { InstallationKeys } from '../../src/card/installation-keys.ts';
 import { type KeyRing, type NamedSecretKey, readKeyRing, type SecretKeys } from '../../src/card/key-ring.ts';
 import { type CardDataOpenerOptions, createCardDataOpener, ReadersInUse } from '../../src/card/open-card-data.ts';
 import { type SampleTap, sampleTap } from '../../src/card/sample-tap.ts';
@@ -37,7 +37,8 @@ export async function freshKeyRing(): Promise<KeyRing> {
 
 const readers = new ReadersInUse({ formats: await loadReaders(), mayUse: () => true });
 
-type OpenerChanges = Partial<Omit<CardDataOpenerOptions, 'keys'>> & Partial<Omit<InstallationKeysOptions, 'keys'>>;
+type OpenerChanges = Partial<Omit<CardDataOpenerOptions, 'keys'>> &
+  Partial<Omit<ConstructorParameters<typeof InstallationKeys>[0], 'keys'>>;
 
 /** Opens the blobs of a key ring as a gateway does; by default those of a reader of the default format. */
 export function openerOf(ring: KeyRing, { nowMs = Date.now, readerHsm, ...options }: OpenerChanges = {}) {
