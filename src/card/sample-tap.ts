@@ -58,7 +58,6 @@ export interface SampleTap {
   readonly amountMinor: number;
   /** ISO 4217 and ISO 3166 digits, `710`. */
   readonly currencyNumeric: string;
-  readonly countryNumeric?: string;
   readonly at: Date;
   /** IANA name of the zone that the reader's clock shows; UTC if absent. */
   readonly timeZone?: string;
@@ -90,7 +89,7 @@ export function sampleTap(tap: SampleTap): Map<number, Uint8Array> {
     154: stamp.slice(2, 8),
     40737: stamp.slice(8, 14),
     40743: '80',
-    40730: (tap.countryNumeric ?? tap.currencyNumeric).padStart(4, '0'),
+    40730: tap.currencyNumeric.padStart(4, '0'),
     40758: random.slice(0, 4),
     40759: random.slice(4, 12),
     87: track2(tap.pan ?? card.pan),

@@ -192,25 +192,30 @@ export function followKeyFile(
 ): Repetition | undefined {
   if (path === undefined) return undefined;
   const { everyMs, removedAfterMs } = { ...TIMES, ...times };
-  if (hsm instanceof SoftHsm) {
-    const read = () => readSoftKeys(path, environment);
-    const keys = new FollowedKeys(path, read, (current) => hsm.replaceKeys(current), removedAfterMs);
+  const follow = <Key extends Listed>(read: () => Promise<readonly Key[]>, replace: (keys: readonly Key[]) => void) => {
+    const keys = new FollowedKeys(path, read, replace, removedAfterMs);
     return repeatEvery(everyMs, () => keys.look(), onError);
-  }
-  if (hsm instanceof PayshieldHsm) {
-    const read = async () => lmkKeysOf(parsePayshieldFile(parseHsmFile(await readKeyFile(path)), path).keys);
-    const keys = new FollowedKeys(path, read, (current) => hsm.replaceFiledKeys(current), removedAfterMs);
-    return repeatEvery(everyMs, () => keys.look(), onError);
-  }
-  if (hsm instanceof AwsHsm) {
-    const read = async () => parseAwsFile(parseHsmFile(await readKeyFile(path)), path).keys;
-    const keys = new FollowedKeys(path, read, (current) => hsm.replaceFiledKeys(current), removedAfterMs);
-    return repeatEvery(everyMs, () => keys.look(), onError);
-  }
+  };
+  const content = async () => parseHsmFile(await readKeyFile(path));
+  if (hsm instanceof SoftHsm)
+    return follow(
+      () => readSoftKeys(path, environment),
+      (keys) => hsm.replaceKeys(keys),
+    );
+  if (hsm instanceof PayshieldHsm)
+    return follow(
+      async () => lmkKeysOf(parsePayshieldFile(await content(), path).keys),
+      (keys) => hsm.replaceFiledKeys(keys),
+    );
+  if (hsm instanceof AwsHsm)
+    return follow(
+      async () => parseAwsFile(await content(), path).keys,
+      (keys) => hsm.replaceFiledKeys(keys),
+    );
   return undefined;
 }
 
-class FollowedKeys<Key extends { readonly keyId: string }> {
+class FollowedKeys<Key extends Listed> {
   readonly #path: string;
   readonly #read: () => Promise<readonly Key[]>;
   readonly #apply: (keys: readonly Key[]) => void;

@@ -3,8 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { StartError } from '../../src/basics/errors.ts';
 import { Secret } from '../../src/codecs/bytes/secret.ts';
 import { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
-import { readServiceAccount } from '../../src/push/access-tokens.ts';
-import { FcmSender } from '../../src/push/fcm-sender.ts';
+import { FcmSender, readServiceAccount } from '../../src/push/fcm-sender.ts';
 import type { PushMessage } from '../../src/push/ports.ts';
 import { FakeFcm } from './fake-fcm.ts';
 

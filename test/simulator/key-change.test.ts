@@ -5,7 +5,7 @@ import type1993 from '../../processors/type-1993/index.ts';
 import type { WorkingKeyUse } from '../../src/kits/processor-kit/key-change.ts';
 import type { Processor, SwitchConfig } from '../../src/kits/processor-kit/processor.ts';
 import { keyExchangeConfig } from '../../src/kits/processor-kit/switch-config.ts';
-import { openKeyExchange } from '../../src/switching/switches/open-keys.ts';
+import { openKeyExchange } from '../../src/switching/switches/key-exchange.ts';
 import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
 import { type SimulatorEvent, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { eventually } from '../support/eventually.ts';

@@ -4,7 +4,7 @@ import type1 from '../../processors/type-1/index.ts';
 import { MAC_ALGORITHM_NAMES } from '../../src/codecs/crypto/mac.ts';
 import { demoKey, SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 import type { Processor } from '../../src/kits/processor-kit/index.ts';
-import { checkMacKeys } from '../../src/switching/switches/open-keys.ts';
+import { checkMacKeys } from '../../src/switching/switches/key-exchange.ts';
 import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
 import { type Simulator, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { Acquirer } from './support.ts';

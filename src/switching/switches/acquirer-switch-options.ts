@@ -4,7 +4,7 @@ import type { Clock } from '../../payments/ports/transaction-dependencies.ts';
 import type { ConnectionLog } from '../connection/pool-types.ts';
 import type { SwitchAccess } from './access/switch-access.ts';
 import type { MacHsm } from './hsm-codec.ts';
-import type { KeyExchangeParts } from './open-keys.ts';
+import type { KeyExchangeParts } from './key-exchange.ts';
 import type { BusinessDates, MessageKeeper, Stans } from './ports.ts';
 import type { PinTranslation } from './translate-pin.ts';
 import type { UnmatchedResponses } from './unmatched-responses.ts';
