@@ -100,7 +100,7 @@ export type Credential =
 export interface RouteFacts {
   /** Imperative, at most eight words, without a full stop: "Submit a tap". */
   readonly summary: string;
-  /** Name in code, such as `submitTap`; derived from the summary by default. */
+  /** Name in code of a route that `OPERATIONS` does not have; derived from the summary by default. */
   readonly name?: string;
   /** Section of the published interface, `4.4`, or `extension`. */
   readonly section: string;

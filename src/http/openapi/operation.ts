@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ENUMS } from '#schemas/enums';
+import { OPERATIONS } from '#schemas/operations';
 import { ERROR_CODE_NAMES, type ErrorCode, problem } from '#schemas/problem';
 import { PROBES } from '../guard-requests.ts';
 import { problemBody, STATUS_TITLES } from '../problem.ts';
@@ -7,7 +8,7 @@ import { UNLIMITED_ROUTES } from '../rate-limit.ts';
 import { responseSource } from '../response-schema.ts';
 import type { KnownRoute, RouteFacts } from '../route-table.ts';
 import { type Components, EXAMPLE_ID, exampleOf } from './components.ts';
-import { parametersOf } from './parameters.ts';
+import { parametersOf, pathTemplate } from './parameters.ts';
 import { CREDENTIALS, credentialsText, securityOf, tagOf } from './security.ts';
 
 const CHANGES = new Set(['PUT', 'PATCH', 'DELETE']);
@@ -58,6 +59,8 @@ function addCredentialProblems(
   if ([...schemes].some((scheme) => scheme !== 'apiKey')) add(403, 105);
 }
 
+const OPERATION_IDS = new Map(Object.entries(OPERATIONS).map(([id, { method, path }]) => [`${method} ${path}`, id]));
+
 const JSON_TYPE = 'application/json';
 const EXTENSION = 'extension';
 
@@ -65,7 +68,8 @@ export function operationOf(route: KnownRoute, components: Components, server: s
   const { url, schema, facts } = route;
   const isExtension = facts.section === EXTENSION;
   return {
-    operationId: facts.name ?? operationIdOf(facts.summary),
+    operationId:
+      facts.name ?? OPERATION_IDS.get(`${route.method} ${pathTemplate(url)}`) ?? operationIdOf(facts.summary),
     summary: facts.summary,
     description: descriptionOf(facts),
     // One tag: generators make a client of each, and the types of an operation with two collide in Go.

@@ -58,7 +58,6 @@ function registerKeyRoutes(
   withZod(server).route({
     ...routeOf(makeApiKey, 201),
     config: adminFacts('Create an API key', keys, {
-      name: 'makeApiKey',
       description:
         'Creates an API key for the acquirer, or for one of its integrators or merchants, and returns the key text once. The ' +
         'new key cannot have scopes that the calling key lacks.',

@@ -72,7 +72,7 @@ export type AdminGuard = (request: FastifyRequest) => Promise<void>;
 export function adminFacts(
   summary: string,
   { scope, takes = ['operatorKey', 'acquirerKey'] }: Pick<SettingsRoutes<object>, 'scope' | 'takes'>,
-  { problems = {}, ...more }: Pick<RouteFacts, 'description' | 'name' | 'problems'>,
+  { problems = {}, ...more }: Pick<RouteFacts, 'description' | 'problems'>,
 ): { facts: RouteFacts } {
   return { facts: { summary, ...more, section: 'extension', takes, scope, problems: { ...OF_TOKENS, ...problems } } };
 }

@@ -96,7 +96,6 @@ export function registerCallbackRoutes(
     config: {
       facts: {
         summary: 'Create a webhook secret',
-        name: 'makeSecretForWebhooks',
         section: 'extension',
         ...OWN,
         description:

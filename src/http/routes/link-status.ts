@@ -36,7 +36,6 @@ export function registerLinkStatusRoutes(
       facts: {
         ...BY_KEY,
         summary: 'Get the status of a link or intent',
-        name: 'getLinkStatus',
         section: '4.6',
         description:
           'Returns the progress and outcome of a link or intent. Fields of the transaction are null before a tap.',
@@ -56,7 +55,6 @@ export function registerLinkStatusRoutes(
       facts: {
         ...BY_KEY,
         summary: 'Get the status of a TT3 link',
-        name: 'getTt3LinkStatus',
         section: '4.7',
         description:
           'Returns the progress, outcome and mandate of a TT3 link or intent. Fields of the transaction are null before a tap.',
@@ -84,7 +82,6 @@ function registerTapOnOwnRoute(
     config: {
       facts: {
         summary: 'Get the status of a tap',
-        name: 'getTapOnOwnStatus',
         section: '4.8',
         takes: ['loginToken', 'intentSessionToken'],
         description:

@@ -234,7 +234,6 @@ function registerSessionRoutes(
     config: {
       facts: {
         summary: 'Create an intent with a session token',
-        name: 'createSessionIntentTransaction',
         section: 'extension',
         takes: ['intentSessionToken'],
         description:
@@ -294,7 +293,6 @@ export function registerConsumerRoutes(
       facts: {
         ...BY_TOKEN,
         summary: 'Get link or intent details',
-        name: 'getLinkDetails',
         description:
           'Returns the payment details of a link or intent for the payment app. The qrCodeState becomes QRCodeScanned. Responds with 410 after the expiry.',
         problems: { 410: [118] },
@@ -315,7 +313,6 @@ export function registerConsumerRoutes(
       facts: {
         ...BY_TOKEN,
         summary: 'Report link progress',
-        name: 'acknowledgeLink',
         description:
           'Reports that the payment app reached a state of the link or intent. The state never moves backwards: an earlier state is accepted without effect.',
         problems: { 404: [122], 409: [134], 410: [118] },

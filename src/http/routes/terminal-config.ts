@@ -93,7 +93,6 @@ export function registerTerminalConfigRoute(server: Server, options: TerminalCon
     config: {
       facts: {
         summary: 'Get the configuration of a reader',
-        name: 'getTerminalConfig',
         section: 'extension',
         takes: ['proximityToken', 'intentToken'],
         description:

@@ -66,7 +66,6 @@ export function registerProximityTokenRoute(
       config: {
         facts: {
           summary: 'Get a proximity token',
-          name: 'getProximityToken',
           section: '4.3',
           takes: ['merchantToken'],
           description:
@@ -108,7 +107,6 @@ export function registerTokensCheckRoute(server: Server, authenticator: Authenti
     config: {
       facts: {
         summary: 'Check a token',
-        name: 'checkToken',
         section: 'extension',
         takes: ['operatorKey', 'acquirerKey', 'integratorKey', 'merchantKey'],
         description:
@@ -136,7 +134,6 @@ export function registerAcquirerIdRoute(server: Server, authenticator: Authentic
     config: {
       facts: {
         summary: 'Get your own acquirer id',
-        name: 'getOwnAcquirer',
         section: '4.16',
         takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'],
         description: 'Returns the id of the acquirer that the credential belongs to. Requires no particular scope.',

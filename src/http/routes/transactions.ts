@@ -154,7 +154,6 @@ export function registerReferencesCheckRoute(
     config: {
       facts: {
         summary: 'Check whether a reference is available',
-        name: 'checkReference',
         section: 'extension',
         takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'],
         scope: 'transactions:read',

@@ -15,6 +15,7 @@ import {
   LISTENERS_VARIABLE,
   type MemberReports,
   NUMBER_VARIABLE,
+  Questions,
   type ReportName,
 } from './siblings.ts';
 
@@ -35,10 +36,9 @@ type FromReporting = Extract<FromMember, { kind: 'final' | 'report' | 'askGroup'
 /** Collects what the processes of a group report about themselves, for a scrape or probe that one of them received. */
 export class GroupReporter {
   readonly #members: () => readonly Reporting[];
-  readonly #waiting = new Map<number, (value: MemberReports[ReportName]) => void>();
+  readonly #questions = new Questions<MemberReports[ReportName]>();
   readonly #lastMetrics = new Map<Reporting, readonly MetricValues[]>();
   #departed: readonly MetricValues[] = [];
-  #asked = 0;
 
   constructor(members: () => readonly Reporting[]) {
     this.#members = members;
@@ -46,7 +46,7 @@ export class GroupReporter {
 
   receive(member: Reporting, message: FromReporting): void {
     if (message.kind === 'final') this.#lastMetrics.set(member, message.metrics);
-    else if (message.kind === 'report') this.#waiting.get(message.id)?.(message.value);
+    else if (message.kind === 'report') this.#questions.end(message.id, message.value);
     else void this.#respond(member, message);
   }
 
@@ -87,17 +87,8 @@ export class GroupReporter {
   }
 
   #ask<Name extends ReportName>({ worker }: Reporting, what: Name): Promise<MemberReports[Name] | undefined> {
-    const id = ++this.#asked;
-    return new Promise((resolve) => {
-      const end = (value: MemberReports[ReportName] | undefined) => {
-        clearTimeout(timer);
-        this.#waiting.delete(id);
-        resolve(value as MemberReports[Name] | undefined);
-      };
-      const timer = setTimeout(end, RESPONSE_WITHIN_MS[what], undefined);
-      this.#waiting.set(id, end);
-      send(worker, { kind: 'askMember', id, what });
-    });
+    const ask = (id: number) => send(worker, { kind: 'askMember', id, what });
+    return this.#questions.ask(RESPONSE_WITHIN_MS[what], ask) as Promise<MemberReports[Name] | undefined>;
   }
 }
 

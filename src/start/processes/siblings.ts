@@ -24,9 +24,8 @@ type Readers = { readonly [Name in ReportName]: () => Promise<MemberReports[Name
 export class Siblings {
   /** Counts from 1; a replacement has the number of its predecessor. */
   readonly number: number;
-  readonly #waiting = new Map<number, (value: GroupReports[ReportName]) => void>();
+  readonly #questions = new Questions<GroupReports[ReportName]>();
   #readers: Readers | undefined;
-  #asked = 0;
   #drain = () => {};
   /** Resolves when the primary asks this process to stop, or has ended. */
   readonly drained: Promise<void>;
@@ -81,22 +80,13 @@ export class Siblings {
 
   /** The report of the whole group; undefined if the primary does not respond. */
   ask<Name extends ReportName>(what: Name): Promise<GroupReports[Name] | undefined> {
-    const id = ++this.#asked;
-    return new Promise((resolve) => {
-      const end = (value: GroupReports[ReportName] | undefined) => {
-        clearTimeout(timer);
-        this.#waiting.delete(id);
-        resolve(value as GroupReports[Name] | undefined);
-      };
-      const timer = setTimeout(end, RESPONSE_WITHIN_MS, undefined);
-      this.#waiting.set(id, end);
-      this.#send({ kind: 'askGroup', id, what });
-    });
+    const ask = (id: number) => this.#send({ kind: 'askGroup', id, what });
+    return this.#questions.ask(RESPONSE_WITHIN_MS, ask) as Promise<GroupReports[Name] | undefined>;
   }
 
   #receive(message: FromPrimary): void {
     if (message.kind === 'drain') this.#drain();
-    else if (message.kind === 'groupReport') this.#waiting.get(message.id)?.(message.value);
+    else if (message.kind === 'groupReport') this.#questions.end(message.id, message.value);
     else if (message.kind === 'askMember') void this.#respond(message);
   }
 
@@ -115,6 +105,29 @@ export class Siblings {
       if (!process.connected) resolve();
       else process.send!(message, undefined, undefined, () => resolve());
     });
+  }
+}
+
+/** Questions of one process to others. The response to one that was not answered in time is undefined. */
+export class Questions<Response> {
+  readonly #waiting = new Map<number, (response: Response | undefined) => void>();
+  #asked = 0;
+
+  /** @param send sends the question with this id, under which the response returns */
+  ask(withinMs: number, send: (id: number) => void): Promise<Response | undefined> {
+    const id = ++this.#asked;
+    const { promise, resolve } = Promise.withResolvers<Response | undefined>();
+    const timer = setTimeout(resolve, withinMs, undefined);
+    this.#waiting.set(id, resolve);
+    send(id);
+    return promise.finally(() => {
+      clearTimeout(timer);
+      this.#waiting.delete(id);
+    });
+  }
+
+  end(id: number, response: Response): void {
+    this.#waiting.get(id)?.(response);
   }
 }
 
