@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ConnectionError } from '../../src/basics/errors.ts';
-import type { ProtocolConnection, SessionStep } from '../../src/switching/connection/switch-protocol.ts';
+import type { ProtocolConnection, SessionStep } from '../../src/codecs/iso8583/network/switch-protocol.ts';
 import {
   ask,
   type Behaviour,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SessionStep } from '../../src/switching/connection/switch-protocol.ts';
+import type { SessionStep } from '../../src/codecs/iso8583/network/switch-protocol.ts';
 import { ask, type Behaviour, eventThat, type Note, notes, responseTo, ToySwitch, WatchedPool } from './toy-switch.ts';
 
 const echo: SessionStep<Note> = async (line) => (await line.exchange(ask(`echo ${line.connectionId}`))).text === 'ok';

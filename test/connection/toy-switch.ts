@@ -4,6 +4,7 @@ import { onTestFinished } from 'vitest';
 import { TapwireError } from '../../src/basics/errors.ts';
 import { FrameReader } from '../../src/codecs/iso8583/network/frame-reader.ts';
 import type { Framing } from '../../src/codecs/iso8583/network/framing.ts';
+import type { SwitchProtocol } from '../../src/codecs/iso8583/network/switch-protocol.ts';
 import { Deadlines } from '../../src/switching/connection/deadlines.ts';
 import type {
   RequestResult,
@@ -12,7 +13,6 @@ import type {
 } from '../../src/switching/connection/pending-requests.ts';
 import { openPool, type Pool } from '../../src/switching/connection/pool.ts';
 import type { ConnectionState, PoolOptions, StateChange } from '../../src/switching/connection/pool-types.ts';
-import type { SwitchProtocol } from '../../src/switching/connection/switch-protocol.ts';
 import { frameOf } from '../support/frame-of.ts';
 import { ManualClock } from './manual-clock.ts';
 

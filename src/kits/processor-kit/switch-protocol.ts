@@ -1,6 +1,7 @@
 import { ConnectionError, Iso8583Error, PlugInError } from '../../basics/errors.ts';
 import { fromHex } from '../../codecs/bytes/hex.ts';
 import { pairingKey } from '../../codecs/iso8583/message.ts';
+import type { SessionConnection, SessionStep, SwitchProtocol } from '../../codecs/iso8583/network/switch-protocol.ts';
 import { type IsoMessage, isResponse, isResponseTo, messageClass } from './iso-fields.ts';
 import { messageCodec } from './message-codec.ts';
 import { terminalScopeFault } from './message-identity.ts';
@@ -71,16 +72,7 @@ export interface SwitchProtocolOptions {
 }
 
 /** The part of a connection that session steps need. */
-export interface ExchangeConnection {
-  readonly connectionId: string;
-  exchange(request: IsoMessage): Promise<IsoMessage>;
-}
-
-/** The part of a connection that a request of the switch may affect. */
-interface RequestingConnection extends ExchangeConnection {
-  /** Takes the connection out of use until it has signed on again. */
-  signOnAgain(): void;
-}
+export type ExchangeConnection = SessionConnection<IsoMessage>;
 
 /** The response to an announced key, and what to do when the response was written or could not be written. */
 export interface KeyDecision {
@@ -101,29 +93,13 @@ export interface KeyChangeSide {
   takeAnnouncement(announcement: IsoMessage, line: ExchangeConnection): Promise<KeyDecision>;
 }
 
-/** Whether the switch accepted the step; the code of its response if that refuses it. */
-type SessionStep = (line: ExchangeConnection) => Promise<boolean | string>;
+type Step = SessionStep<IsoMessage>;
 
-/**
- * What `openPool` requires, implemented with a processor: `SwitchProtocol` of the connection describes what each part
- * guarantees.
- */
-export interface ProcessorProtocol {
-  readonly framing: Framing;
-  encode(message: IsoMessage, target: Uint8Array, offset: number): number;
-  decode(bytes: Uint8Array, start: number, end: number): IsoMessage;
-  isResponse(message: IsoMessage): boolean;
-  requestKey(request: IsoMessage): string;
-  responseKey(response: IsoMessage): string | undefined;
-  missingKeyFields(response: IsoMessage): readonly string[];
-  couldMatch(response: IsoMessage, request: IsoMessage): boolean;
-  salvage(error: unknown): IsoMessage | undefined;
-  faultFields(error: unknown, request: IsoMessage | undefined): Readonly<Record<string, unknown>>;
-  readonly signOn: SessionStep | undefined;
-  readonly echo: SessionStep | undefined;
-  readonly signOff: SessionStep | undefined;
-  onRequest(request: IsoMessage, reply: (response: IsoMessage) => void, line: RequestingConnection): Promise<void>;
-}
+type Steps = 'signOn' | 'echo' | 'signOff';
+
+/** The protocol of a connection, implemented with a processor. A switch may lack a step of a session, and nothing else. */
+export type ProcessorProtocol = Required<Omit<SwitchProtocol<IsoMessage>, Steps>> &
+  Pick<SwitchProtocol<IsoMessage>, Steps>;
 
 /** A class without key fields is not paired: its responses are reported, never matched. */
 const NO_FIELDS: readonly string[] = [];
@@ -181,10 +157,7 @@ export function switchProtocol(
 }
 
 /** Gives the messages of a session step their MACs. A sign-on follows the reply to the sign-off that caused it. */
-function sealedLines(
-  { seal }: SealingCodec,
-  replies: SealedReplies,
-): (step: SessionStep | undefined) => SessionStep | undefined {
+function sealedLines({ seal }: SealingCodec, replies: SealedReplies): (step: Step | undefined) => Step | undefined {
   if (seal === undefined) return (step) => step;
   const sealed = (request: IsoMessage) =>
     seal(request).catch(() => {
@@ -249,11 +222,7 @@ function couldMatch(
   return isNamed && present.every((field) => response[field] === request[field]);
 }
 
-function signOnStep(
-  processor: Processor,
-  config: SwitchConfig,
-  options: SwitchProtocolOptions,
-): SessionStep | undefined {
+function signOnStep(processor: Processor, config: SwitchConfig, options: SwitchProtocolOptions): Step | undefined {
   const request = config.signOn ? networkMessages('signOn', processor, config, options) : undefined;
   const { keys } = options;
   if (!request && !keys) return undefined;
@@ -269,7 +238,7 @@ function sessionStep(
   processor: Processor,
   config: SwitchConfig,
   options: SwitchProtocolOptions,
-): SessionStep | undefined {
+): Step | undefined {
   const request = networkMessages(kind, processor, config, options);
   if (!request) return undefined;
   return async (line) => {

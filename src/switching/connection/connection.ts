@@ -2,11 +2,11 @@ import type { Socket } from 'node:net';
 import { ConnectionError } from '../../basics/errors.ts';
 import { FrameReader } from '../../codecs/iso8583/network/frame-reader.ts';
 import { replyHeaderOf } from '../../codecs/iso8583/network/framing.ts';
+import type { SwitchProtocol } from '../../codecs/iso8583/network/switch-protocol.ts';
 import type { Deadlines } from './deadlines.ts';
 import { type OutgoingFrame, OutgoingFrames } from './outgoing-frames.ts';
 import { type Carrier, PendingRequest, type PendingRequests, type RequestResult } from './pending-requests.ts';
 import type { CloseReason, ConnectionState, PoolLimits } from './pool-types.ts';
-import type { SwitchProtocol } from './switch-protocol.ts';
 import type { SwitchSocket } from './switch-socket.ts';
 
 /** Events of a connection for its owner. */

@@ -1,11 +1,11 @@
 import { TapwireError } from '../../basics/errors.ts';
 import { LogBudget } from '../../basics/limits/log-budget.ts';
+import type { ProtocolConnection } from '../../codecs/iso8583/network/switch-protocol.ts';
 import type { Connection, MessageEvents } from './connection.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { PendingRequest, PendingRequests, UnmatchedResponse } from './pending-requests.ts';
 import type { PoolCounters } from './pool-stats.ts';
 import type { PoolOptions } from './pool-types.ts';
-import type { ProtocolConnection } from './switch-protocol.ts';
 
 /** A faulty switch repeats its fault in every message; this is enough log lines to diagnose it. */
 const LINES_PER_SECOND = 10;

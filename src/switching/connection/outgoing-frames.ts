@@ -5,7 +5,7 @@ import {
   trailerBytesOf,
   writeFraming,
 } from '../../codecs/iso8583/network/framing.ts';
-import type { SwitchProtocol } from './switch-protocol.ts';
+import type { SwitchProtocol } from '../../codecs/iso8583/network/switch-protocol.ts';
 
 /** An encoded frame that is not yet written, as its owner sees it. Times are of the monotonic clock. */
 export interface OutgoingFrame {

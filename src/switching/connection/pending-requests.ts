@@ -1,7 +1,7 @@
 import { ConnectionError } from '../../basics/errors.ts';
+import type { SwitchProtocol } from '../../codecs/iso8583/network/switch-protocol.ts';
 import { Deadline, type Deadlines } from './deadlines.ts';
 import type { OutgoingFrame } from './outgoing-frames.ts';
-import type { SwitchProtocol } from './switch-protocol.ts';
 
 /** An entry of a `KeyTable`: the key, and the link to the next entry of the same bucket. */
 export interface KeyTableEntry<Entry> {

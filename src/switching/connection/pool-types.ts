@@ -1,9 +1,9 @@
 import type { Server } from 'node:net';
 import type { BackoffLimits } from '../../basics/limits/waits.ts';
+import type { SwitchProtocol } from '../../codecs/iso8583/network/switch-protocol.ts';
 import type { MayDial } from '../../outbound/switch-lookup.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { UnmatchedResponse } from './pending-requests.ts';
-import type { SwitchProtocol } from './switch-protocol.ts';
 import type { SwitchAddress, SwitchTls } from './switch-socket.ts';
 
 export interface PoolLimits {

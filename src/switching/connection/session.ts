@@ -1,8 +1,8 @@
 import { ConnectionError, type ConnectionErrorCode } from '../../basics/errors.ts';
+import type { ProtocolConnection, SessionStep, SwitchProtocol } from '../../codecs/iso8583/network/switch-protocol.ts';
 import type { Connection } from './connection.ts';
 import { Alarm, type Deadlines } from './deadlines.ts';
 import type { CloseCause, PoolTimeouts } from './pool-types.ts';
-import type { ProtocolConnection, SessionStep, SwitchProtocol } from './switch-protocol.ts';
 
 /**
  * One missing response can be the issuer's fault, and so can two. Three without a response in between are the

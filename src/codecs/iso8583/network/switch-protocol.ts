@@ -1,4 +1,4 @@
-import type { Framing } from '../../codecs/iso8583/network/framing.ts';
+import type { Framing } from './framing.ts';
 
 /**
  * Everything that a connection needs to know of a switch's dialect. The pool never reads a message itself; it calls
@@ -70,14 +70,18 @@ export interface SwitchProtocol<Message> {
   ): void | Promise<void>;
 }
 
-/** One connection as the protocol sees it. */
-export interface ProtocolConnection<Message> {
+/** One connection as a step of its session sees it. */
+export interface SessionConnection<Message> {
   readonly connectionId: string;
   /**
    * Sends a request and returns its response, in any state of the connection and at any load.
    * @throws ConnectionError EXCHANGE_FAILED if no response comes in time, DUPLICATE_KEY
    */
   exchange(request: Message): Promise<Message>;
+}
+
+/** One connection as a request of the switch may affect it. */
+export interface ProtocolConnection<Message> extends SessionConnection<Message> {
   /** Takes the connection out of use until it has signed on again. Requests in flight still receive a response. */
   signOnAgain(): void;
 }
@@ -86,4 +90,4 @@ export interface ProtocolConnection<Message> {
  * A step of a session; true if the switch accepted it. Any other result, including an exception, closes the
  * connection. A text is the code with which the switch refused, for the log.
  */
-export type SessionStep<Message> = (connection: ProtocolConnection<Message>) => Promise<boolean | string>;
+export type SessionStep<Message> = (connection: SessionConnection<Message>) => Promise<boolean | string>;
