@@ -8,13 +8,13 @@ import { shown } from './settings-table.ts';
 
 const SELECT = `select id, name, is_blocked as blocked, created_at as "createdAt", updated_at as "updatedAt" from acquirers`;
 
+/** Numbers of acquirers that one cell may assign, so that two cells never assign the same. */
+export const ACQUIRERS_PER_CELL = 1_000_000;
+
 /**
  * The acquirers of the installation, as its operator sees and changes them. They are permanent: an acquirer that left
  * is blocked.
  */
-/** Numbers of acquirers that one cell may assign, so that two cells never assign the same. */
-export const ACQUIRERS_PER_CELL = 1_000_000;
-
 export class Acquirers {
   readonly #database: Database;
 
