@@ -3,7 +3,7 @@ import { OutboundError, type OutboundErrorCode } from '../basics/errors.ts';
 import type { Secret } from '../codecs/bytes/secret.ts';
 import { type GuardedFetch, readCallbackUrl, URL_FAULTS, type UrlPolicy } from '../outbound/guarded-fetch.ts';
 import type { WebhookOrigin } from '../payments/model/decision.ts';
-import type { Clock } from '../payments/ports/process-ports.ts';
+import type { Clock } from '../payments/ports/transaction-dependencies.ts';
 import type { Attempt, EndpointStore, Integrator, RegisteredCallback, SecretOverlap } from './ports.ts';
 import { postWebhook } from './webhook-deliverer.ts';
 import { createWebhookSecret, type SecretVault } from './webhook-signature.ts';

@@ -99,7 +99,7 @@ test('a reversal that its processor cannot build fails as not written, and the f
   let released = 0;
   const faults: unknown[] = [];
   const slot = switchSlot({ connectionId: 'line', release: () => released++ } as never, {
-    processor: { reversal: trips } as never,
+    processor: { spec: { fields: {} }, reversal: trips } as never,
     config: {} as never,
     fieldsOf: trips,
     approvals: {} as never,
