@@ -30,7 +30,7 @@ const files = sourceFiles('src', 'processors', 'readers');
 /** Where `sealBytes` is called, the purposes that it is called with. */
 function sealingPurposes(): { path: string; purposes: string[] }[] {
   return files
-    .filter(({ path, text }) => /\bsealBytes\(/.test(text) && !path.startsWith('src/tools/'))
+    .filter(({ path, text }) => /(?<!function )\bsealBytes\(/.test(text) && !path.startsWith('src/tools/'))
     .map(({ path, text }) => {
       const named = /(?:purpose: |const (?:PURPOSE|SEALED_FOR) = )'([^']+)'/g;
       return { path, purposes: [...text.matchAll(named)].map(([, purpose]) => purpose!) };
