@@ -274,7 +274,7 @@ export const ADMIN_OPERATIONS = {
   showRoute: routes.show,
   changeRoute: routes.change,
   removeRoute: routes.remove,
-  checkRoutes: post(`${routes.list.path}/check`, 'key', {
+  checkRoutes: post(`${routes.list.path}/all/check`, 'key', {
     params: acquirerPath,
     body: routeQuestion,
     response: z.array(routeVerdict),

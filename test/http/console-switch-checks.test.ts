@@ -73,13 +73,13 @@ describe('the check of a processor', () => {
       ['/acquirers/2/processors/999/check', 2],
     ] as const)
       expect([path, (await call('POST', path, undefined, by)).status]).toEqual([path, 404]);
-    expect((await call('POST', '/acquirers/1/routes/check', { currency: 'ZAR', xTid: 'x' }, 2)).status).toBe(404);
+    expect((await call('POST', '/acquirers/1/routes/all/check', { currency: 'ZAR', xTid: 'x' }, 2)).status).toBe(404);
   });
 });
 
 describe('the trial of routes', () => {
   const tried = async (question: object) => {
-    const { status, body } = await call('POST', '/acquirers/1/routes/check', question);
+    const { status, body } = await call('POST', '/acquirers/1/routes/all/check', question);
     expect(status).toBe(200);
     return (body as RouteVerdict[]).map(({ routeId, verdict, reason }) => ({ routeId, verdict, reason }));
   };
@@ -129,6 +129,9 @@ describe('the trial of routes', () => {
       { currency: 'ZAR' },
       { currency: 'ZAR', xTid: xTidOf('coffee'), amount: '10.00' },
     ])
-      expect([question, (await call('POST', '/acquirers/1/routes/check', question)).status]).toEqual([question, 400]);
+      expect([question, (await call('POST', '/acquirers/1/routes/all/check', question)).status]).toEqual([
+        question,
+        400,
+      ]);
   });
 });

@@ -107,7 +107,9 @@ test('the round trip to the switch has the type of the processor and whether the
 });
 
 test('a reversal that is sent before its job runs belongs to the trace of its tap', () => {
-  expect(named('switch reversal')[0]).toMatchObject({ traceId: TRACE, kind: CLIENT });
+  const reversals = named('switch reversal');
+  expect(reversals.map(({ kind }) => kind)).toEqual([CLIENT, CLIENT]);
+  expect(reversals.map(({ traceId }) => traceId)).toContain(TRACE);
 });
 
 test('a job begins a trace of its own', () => {

@@ -76,7 +76,7 @@ export const ADMINISTRATION: Readonly<Record<string, Row>> = {
   'POST /acquirers/:acquirerId/processors/:id/check': row(({ acquirerId, processorId: id }) => ({
     params: { acquirerId, id },
   })),
-  'POST /acquirers/:acquirerId/routes/check': row(({ acquirerId, xTid }) => ({
+  'POST /acquirers/:acquirerId/routes/all/check': row(({ acquirerId, xTid }) => ({
     params: { acquirerId },
     body: { currency: 'ZAR', xTid },
   })),

@@ -35,6 +35,9 @@ const CREATING: Readonly<Record<string, readonly [more: object, gives: readonly 
   'POST /acquirers/:acquirerId/issuer-keys': [{}, ['transactions:read', 'transactions:refund', 'devices:manage']],
 };
 
+/** Users of the installation, who are created by the operator: the operator has every right. */
+const OF_OPERATOR = ['POST /users', 'PATCH /users/:id', 'POST /users/:id/password'];
+
 /** Attesters vouch for devices: they give no credential a right. */
 const GIVE_NO_RIGHT = ['POST /acquirers/:acquirerId/attesters', 'PATCH /acquirers/:acquirerId/attesters/:id'];
 
@@ -57,7 +60,7 @@ test('every route that manages credentials is known here as one that checks the 
   const changing = installation.routes.filter(
     ({ method, facts }) => facts.scope === 'credentials:manage' && !['GET', 'DELETE'].includes(method),
   );
-  expect(changing.map(nameOf).sort()).toEqual([...Object.keys(CREATING), ...GIVE_NO_RIGHT].sort());
+  expect(changing.map(nameOf).sort()).toEqual([...Object.keys(CREATING), ...OF_OPERATOR, ...GIVE_NO_RIGHT].sort());
 });
 
 test('every other route whose response contains a token is an exchange of the caller’s own right', () => {
@@ -82,6 +85,17 @@ test.each(Object.entries(CREATING))('%s needs every right that it gives', async 
   }
   const enough = await by(['credentials:manage', ...gives]);
   expect(enough.status, enough.text).toBeLessThan(300);
+});
+
+test.each(OF_OPERATOR)('%s refuses a key of an acquirer with all rights', async (name) => {
+  const route = triedRoutes(installation).find((each) => nameOf(each) === name)!;
+  const response = await ask(
+    installation.url,
+    route,
+    await rowsOf(installation)[name]!.send(things),
+    await keyOf(SCOPE_NAMES),
+  );
+  expect([response.status, errorCodeOf(response)]).toEqual([403, 101]);
 });
 
 function shapeOf(schema: unknown): object {

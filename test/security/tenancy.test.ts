@@ -261,7 +261,7 @@ const HARMLESS_TWICE: Readonly<Record<string, string>> = {
   'POST /tokens/check': 'changes nothing',
   'POST /transactions/references/check': 'changes nothing',
   'POST /acquirers/:acquirerId/processors/:id/check': 'changes nothing',
-  'POST /acquirers/:acquirerId/routes/check': 'changes nothing',
+  'POST /acquirers/:acquirerId/routes/all/check': 'changes nothing',
   'POST /acquirers/:acquirerId/integrators/:id/callbacks/links/test': 'another test',
   'POST /acquirers/:acquirerId/integrators/:id/callbacks/taps/test': 'another test',
   'POST /transactions/mobile': 'the merchantReference is its key',

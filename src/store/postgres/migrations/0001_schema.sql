@@ -1189,7 +1189,7 @@ create unlogged table process_figures (
 -- When figures were last read for an open console: meanwhile processes report theirs every second.
 create unlogged table console_watch (
   is_only boolean primary key default true check (is_only),
-  at timestamptz not null
+  at timestamptz not null -- A read a few seconds ago: a console is open.
 ) with (fillfactor = 50);
 
 -- Requests of operators to a process, such as to sign off from a switch.
