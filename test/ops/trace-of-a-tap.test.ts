@@ -4,6 +4,7 @@ import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { outcomeOf } from '../support/responses.ts';
 import { tapwireHere } from '../support/run-here.ts';
+import { untilResponded } from '../support/transactions.ts';
 
 /** "My card was not charged at 14:03": what a person finds with the ids of a request. */
 let installation: Installation;
@@ -73,6 +74,7 @@ test('a transaction is found by id, reference and correlation id, and shown with
   const merchantReference = `order-${randomUUID()}`;
   const phone = installation.phone();
   const { serviceReference } = outcomeOf(await phone.tap({ amount: '10.51', currency: 'ZAR', merchantReference }));
+  await untilResponded(installation.database, serviceReference);
   const { rows } = await installation.database.query<{ correlation_id: string }>(
     'select correlation_id from transactions where id = $1',
     [serviceReference],
