@@ -17,7 +17,7 @@ export const newTransactionNote = z
       .describe(`Text of the note, at most ${MAX_NOTE_CHARS} characters in one line, without a card number`)
       .meta({ examples: ['The merchant confirmed by phone that the goods were returned.'] }),
   })
-  .meta({ id: 'NewTransactionNote' });
+  .meta({ id: 'TransactionNoteText' });
 
 export const transactionNote = z
   .object({

@@ -35,6 +35,8 @@ export interface SwitchBooks {
   readonly entries: readonly BookEntry[];
   /** Requests that broke a rule of the README. */
   readonly refused: readonly { readonly mti: string; readonly reason: string }[];
+  /** Responses that it will send late. */
+  readonly waiting: number;
 }
 
 export const hasPython = spawnSync('python3', ['--version']).status === 0;

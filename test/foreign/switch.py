@@ -419,7 +419,8 @@ class Switch:
             method, target = (await reader.readuntil(b'\r\n\r\n')).decode('latin-1').split(' ')[:2]
             if method == 'DELETE':
                 self.begin_books(parse_qs(urlsplit(target).query))
-            content = json.dumps({'entries': self.books.entries, 'refused': self.books.requests}).encode()
+            content = json.dumps({'entries': self.books.entries, 'refused': self.books.requests,
+                                  'waiting': len(self.tasks)}).encode()
             writer.write(b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n'
                          b'content-length: %d\r\n\r\n' % len(content) + content)
             await writer.drain()

@@ -74,7 +74,7 @@ describe.skipIf(!hasPython)('a switch written in Python from the README alone', 
     refundSale(installation, id, { ...(amount && { amount }), refundReference: randomUUID() }, headers(acquirerId));
   const voids = ({ acquirerId, id }: ShownTransaction) => voidSale(installation, id, headers(acquirerId));
 
-  /** Lets the time of reversals pass until nothing is in progress. */
+  /** Lets the time of reversals pass until nothing is in progress, and no response is still to come. */
   async function untilAtRest() {
     const { database } = installation;
     await eventually(async () => {
@@ -90,7 +90,8 @@ describe.skipIf(!hasPython)('a switch written in Python from the README alone', 
       const open = await database.query('select from transactions where disposition is null and type <> $1', [
         TransactionType.Void,
       ]);
-      expect({ jobs: rows, open: open.rowCount }).toEqual({ jobs: [], open: 0 });
+      const { waiting } = await foreign.books();
+      expect({ jobs: rows, open: open.rowCount, waiting }).toEqual({ jobs: [], open: 0, waiting: 0 });
     });
   }
 
