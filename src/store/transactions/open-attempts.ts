@@ -37,7 +37,7 @@ export interface OverdueAttempt extends TransactionKey {
 // Rows of an acquirer that another cell serves are copies.
 const TAKE = `
 with overdue as (
-  select o.acquirer_id, o.id from open_attempts o where o.due_at <= clock_timestamp()
+  select o.acquirer_id, o.id from open_attempts o where o.due_at <= now()
     and not exists (select from acquirer_cells c where c.acquirer_id = o.acquirer_id and c.state in ('arriving', 'gone'))
   order by o.due_at limit $1 for update of o skip locked
 )
