@@ -22,6 +22,8 @@ const FAULTS_OF_VOIDS = ['00', '77', '78', '79', '80'];
 const FAULTS_OF_REFUNDS = FAULTS.filter((cents) => !FAULTS_OF_VOIDS.includes(cents));
 const PROFILE = { deadlineMs: 2_000, reversalDelaysSeconds: [10], reversalGiveUpAfterSeconds: 60 };
 const LATE_MS = 4_000;
+/** Amounts of each till at once. A gateway on a busy machine does not send more within the deadline. */
+const AT_ONCE = 6;
 /** A phone repeats a tap that was refused for lack of capacity after this time. */
 const BUSY_MS = 200;
 
@@ -124,7 +126,10 @@ describe.skipIf(!hasPython)('a switch written in Python from the README alone', 
       ...FAULTS_OF_VOIDS.map((cents) => `20.${cents}`),
       ...FAULTS_OF_REFUNDS.map((cents) => `${100 + Number(cents)}.00`),
     ];
-    await Promise.all(tills.flatMap(({ phone }) => amounts.map((amount) => tap(phone, amount))));
+    for (let from = 0; from < amounts.length; from += AT_ONCE) {
+      const some = amounts.slice(from, from + AT_ONCE);
+      await Promise.all(tills.flatMap(({ phone }) => some.map((amount) => tap(phone, amount))));
+    }
     await untilAtRest();
     await untilBooksAgree(shown);
     const sales = await shown();
