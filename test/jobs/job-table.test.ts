@@ -189,3 +189,18 @@ test('a queue has due jobs if one could be fetched now', async () => {
   await testDatabase.database.query(`update pgboss.job set start_after = now() where id = $1`, [due]);
   expect(await jobs.queuesWithDueJobs(asked)).toEqual(['expire-pin']);
 });
+
+test('an attempt is overdue from its time on; one from before the last ten minutes is left to the seldom search', async () => {
+  const { database } = testDatabase;
+  const isOverdue = async (age: string) => {
+    await database.query('delete from open_attempts');
+    await database.query(`insert into open_attempts values (1, $1, 1, now() - $2::interval)`, [randomUUID(), age]);
+    return jobs.queuesWithDueJobs(['webhook', 'overdue']);
+  };
+  expect(await isOverdue('-1 minute')).toEqual([]);
+  expect(await isOverdue('1 second')).toEqual(['overdue']);
+  expect(await isOverdue('9 minutes')).toEqual(['overdue']);
+  expect(await isOverdue('11 minutes')).toEqual([]);
+  await isOverdue('1 second');
+  expect(await jobs.queuesWithDueJobs(['webhook'])).toEqual([]);
+});

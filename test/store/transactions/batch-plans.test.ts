@@ -9,6 +9,7 @@ import { PostgresTransactionStore } from '../../../src/store/transactions/transa
 import { failOnBug } from '../../support/fail-on-bug.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
+import { newAttempt } from './new-attempt.ts';
 import { rememberJobs } from './remember-jobs.ts';
 
 /** More than the first milestone. */
@@ -102,16 +103,7 @@ async function insert(): Promise<Transaction> {
     merchantReference: randomUUID(),
     status: Status.ResponseReceivedFromPaymentProcessor,
   });
-  const attempt = {
-    transaction,
-    auditEntries: [],
-    enqueue: [],
-    respondBySeconds: 45,
-    pinSeconds: null,
-    overdueSeconds: 60,
-    handover: null,
-  };
-  expect(await store.insert(attempt)).toBe('inserted');
+  expect(await store.insert(newAttempt(transaction, { overdueSeconds: 60 }))).toBe('inserted');
   return transaction;
 }
 

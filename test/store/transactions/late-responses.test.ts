@@ -15,6 +15,7 @@ import { IS_OPEN_TO_RESPONSE } from '../../../src/store/transactions/late-respon
 import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
+import { newAttempt } from './new-attempt.ts';
 import { rememberJobs } from './remember-jobs.ts';
 
 const SENT_AT_MS = Date.parse('2026-03-01T10:20:30.400Z');
@@ -66,15 +67,7 @@ async function uncertain(changes: Partial<Transaction> = {}): Promise<Transactio
     sentAtMs: SENT_AT_MS,
     ...changes,
   });
-  const attempt = {
-    auditEntries: [],
-    enqueue: [],
-    respondBySeconds: 0,
-    pinSeconds: null,
-    overdueSeconds: null,
-    handover: null,
-  };
-  await store.insert({ transaction, ...attempt });
+  await store.insert(newAttempt(transaction));
   return (await store.find(transaction))!;
 }
 

@@ -9,6 +9,7 @@ import { saveAcquirer } from '../../../src/store/settings/tenants.ts';
 import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
+import { newAttempt } from './new-attempt.ts';
 import { rememberJobs } from './remember-jobs.ts';
 
 const { Approved, Indeterminate } = Disposition;
@@ -28,15 +29,7 @@ async function inReview(changes: Partial<Transaction>): Promise<Transaction> {
     ...{ id: randomUUID(), merchantReference: randomUUID(), status: Status.RespondedToPhone, needsReview: true },
     ...changes,
   });
-  const attempt = {
-    auditEntries: [],
-    enqueue: [],
-    respondBySeconds: 0,
-    pinSeconds: null,
-    overdueSeconds: null,
-    handover: null,
-  };
-  await store.insert({ transaction, ...attempt });
+  await store.insert(newAttempt(transaction));
   return (await store.find(transaction))!;
 }
 

@@ -6,11 +6,11 @@ import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { PinState, type PinStep } from '../../../src/payments/model/pin.ts';
 import { Status, type StatusId } from '../../../src/payments/model/status.ts';
 import type { Transaction } from '../../../src/payments/model/transaction.ts';
-import type { NewAttempt } from '../../../src/payments/ports/store-ports.ts';
 import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
 import { failOnBug } from '../../support/fail-on-bug.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
+import { newAttempt } from './new-attempt.ts';
 import { rememberJobs } from './remember-jobs.ts';
 
 /** The guards of the statements themselves: what a use case read may be out of date by then. */
@@ -27,19 +27,6 @@ afterAll(() => testDatabase.drop());
 const NOW_MS = Date.now();
 const EXPIRY_JOB = '99999999-2222-4333-8444-555555555555';
 
-function attemptOf(transaction: Transaction, changes: Partial<NewAttempt> = {}): NewAttempt {
-  return {
-    transaction,
-    auditEntries: [],
-    enqueue: [],
-    respondBySeconds: 45,
-    pinSeconds: null,
-    overdueSeconds: null,
-    handover: null,
-    ...changes,
-  };
-}
-
 /** A row that awaits its PIN for that many seconds, with the given changes. */
 async function awaiting(seconds = 90, changes: Partial<Transaction> = {}): Promise<Transaction> {
   const transaction = sampleTransaction({
@@ -50,7 +37,7 @@ async function awaiting(seconds = 90, changes: Partial<Transaction> = {}): Promi
     pinJob: EXPIRY_JOB,
     ...changes,
   });
-  expect(await store.insert(attemptOf(transaction, { pinSeconds: seconds }))).toBe('inserted');
+  expect(await store.insert(newAttempt(transaction, { pinSeconds: seconds }))).toBe('inserted');
   return stored(transaction);
 }
 
@@ -67,7 +54,7 @@ function pinOf(before: Transaction, fromStatus: StatusId = before.status) {
     pinFingerprint: `key:${randomUUID()}`,
   };
   const remove = [{ queue: 'expire-pin', id: EXPIRY_JOB } as const];
-  return { ...attemptOf(next), fromStatus, remove };
+  return { ...newAttempt(next), fromStatus, remove };
 }
 
 function expiryOf(transaction: Transaction) {
@@ -174,9 +161,9 @@ describe('while a PIN is awaited, and its response is still to be recorded', () 
 test('a reference whose PIN could not be sent online is not used again', async () => {
   const unsent = { disposition: Disposition.UnableToGoOnline, pinState: PinState.done, attempt: 2 } as const;
   const withPin = await awaiting(0, { ...unsent, pinFingerprint: 'key:mac' });
-  expect(await store.retry(attemptOf({ ...withPin, attempt: 3 }))).toBe(false);
+  expect(await store.retry(newAttempt({ ...withPin, attempt: 3 }))).toBe(false);
   const firstTap = await awaiting(0, { ...unsent, pinFingerprint: null });
-  expect(await store.retry(attemptOf({ ...firstTap, attempt: 3 }))).toBe(true);
+  expect(await store.retry(newAttempt({ ...firstTap, attempt: 3 }))).toBe(true);
 });
 
 test('a reference that became that of a link is not used again without it', async () => {
@@ -187,7 +174,7 @@ test('a reference that became that of a link is not used again without it', asyn
     alter table links drop constraint links_acquirer_id_merchant_id_fkey;
     insert into links (acquirer_id, id, integrator_id, merchant_id, kind, type, payment_reference, amount_minor, currency, is_consumer_app, expires_at)
     values (${acquirerId}, gen_random_uuid(), 1, '${merchantId}', 'link', 1, '${merchantReference}', 1000, 'ZAR', false, now() + interval '1 h')`);
-  expect(await store.retry(attemptOf({ ...unsent, attempt: 2 }))).toBe(false);
+  expect(await store.retry(newAttempt({ ...unsent, attempt: 2 }))).toBe(false);
   await testDatabase.database.query('update links set is_expired = true');
-  expect(await store.retry(attemptOf({ ...unsent, attempt: 2 }))).toBe(true);
+  expect(await store.retry(newAttempt({ ...unsent, attempt: 2 }))).toBe(true);
 });

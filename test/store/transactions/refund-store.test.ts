@@ -7,6 +7,7 @@ import { PostgresRefundStore } from '../../../src/store/transactions/refund-stor
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { expectSoundStates } from '../../support/invariants.ts';
 import { sellApproved, storedSale } from '../../support/refunds.ts';
+import { newAttempt } from './new-attempt.ts';
 
 /** The guards of the statements themselves: what a use case read may be out of date by then. */
 let installation: Installation;
@@ -32,15 +33,7 @@ async function sell(): Promise<Transaction> {
 function attemptOf(sale: Transaction, changes: Partial<Transaction>): NewAttempt {
   const [id, merchantReference] = [randomUUID(), randomUUID()];
   const transaction = { ...sale, status: 8, id, merchantReference, originalId: sale.id, ...changes };
-  return {
-    transaction: transaction as Transaction,
-    auditEntries: [],
-    enqueue: [],
-    respondBySeconds: 0,
-    pinSeconds: null,
-    overdueSeconds: null,
-    handover: null,
-  };
+  return newAttempt(transaction as Transaction);
 }
 
 const refundOf = (sale: Transaction, amountMinor: number) =>

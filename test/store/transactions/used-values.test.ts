@@ -8,6 +8,7 @@ import { PostgresTransactionStore } from '../../../src/store/transactions/transa
 import { failOnBug } from '../../support/fail-on-bug.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
+import { newAttempt } from './new-attempt.ts';
 import { rememberJobs } from './remember-jobs.ts';
 
 /** The commits that let a value be used once. */
@@ -30,16 +31,7 @@ function freshUse(): SingleUse {
 function tapWith(uses: readonly SingleUse[], changes: Partial<Transaction> = {}): NewAttempt {
   const named = { id: randomUUID(), merchantReference: randomUUID() };
   const transaction = sampleTransaction({ ...named, status: Status.ReadyToSubmitToPaymentProcessor, ...changes });
-  return {
-    transaction,
-    auditEntries: [],
-    enqueue: [],
-    respondBySeconds: 45,
-    pinSeconds: null,
-    overdueSeconds: null,
-    handover: null,
-    uses,
-  };
+  return newAttempt(transaction, { uses });
 }
 
 /** The row of a tap that reached no switch. */
