@@ -11,8 +11,8 @@ const POLL_MS = 500;
 export type OverdueResult = 'rests' | { readonly againAfterSeconds: number };
 
 /**
- * Decides attempts that are overdue. The time of each is in `open_attempts` instead of in a job, because nearly every
- * attempt ends long before it: a job was inserted only to be deleted, and cost more than the row.
+ * Decides attempts that are overdue. The time of each is in `open_attempts`, which the statements that store and end an
+ * attempt write as well. Nearly every attempt ends long before its time, so a job would be inserted only to be deleted.
  */
 export class OverdueAttempts {
   readonly #attempts: Pick<OpenAttempts, keyof OpenAttempts>;

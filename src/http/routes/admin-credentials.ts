@@ -140,8 +140,8 @@ const usersOfInstallation = {
 } as const;
 
 /**
- * The portal users of an acquirer, its integrators and merchants, or those of the installation. A caller cannot create a user with more rights than
- * its own.
+ * The portal users of an acquirer, its integrators and merchants, or those of the installation. A caller cannot create a
+ * user with more rights than its own.
  */
 function registerUserRoutes(
   server: Server,

@@ -51,7 +51,7 @@ export interface NewSubmission {
   /** 3, or 4 if it is proven that the previous switch never received a byte. */
   readonly fromStatus: StatusId;
   readonly auditEntries: readonly Move[];
-  /** As of a new attempt; the worker starts the time again. */
+  /** When another worker decides the attempt, if it is still open: counted from this commit. */
   readonly overdueSeconds: number;
   /** The PIN block of the message, if it has one. */
   readonly uses?: readonly SingleUse[] | undefined;

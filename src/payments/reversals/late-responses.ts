@@ -152,8 +152,9 @@ export class LateResponses {
 
   /**
    * Whether a response approves with another DE38 than an approval before it: the switch has booked the request twice. Or
-   * another amount than the accepted approval: it is not known which of the two was booked. A reversal names its original by DE11, DE7, DE37 or DE90, which both bookings share, in every dialect that Tapwire has. It
-   * could cancel the booking that stands, or both. So none is sent for the second booking, and a person must look.
+   * with another amount than the accepted approval: it is not known which of the two was booked. A reversal names its
+   * original by DE11, DE7, DE37 or DE90, which both bookings share, in every dialect that Tapwire has. It could cancel the
+   * booking that stands, or both. So none is sent for the second booking, and a person must look.
    */
   async #isSecondBooking(
     request: Transaction,

@@ -45,7 +45,7 @@ export function createSwitchChecks({ database, types, access }: SwitchChecksPart
   async function examine(acquirerId: number, id: number): Promise<Finding[]> {
     const stored = await read<StoredProcessor>(STORED, [acquirerId, id]);
     if (stored.length === 0) throw new NotFound();
-    const reported = await reportedBy(database, acquirerId, id);
+    const reported = (await reportedBy(database, acquirerId)).get(id) ?? [];
     const availabilities = reported.length > 0 ? { [`${acquirerId} ${id}`]: bestOf(reported) } : undefined;
     const questions = { types, stored, withoutRoute: [], access, availabilities, nowMs: Date.now() };
     const isRouted = (await routesOf(acquirerId)).some(({ processorId }) => processorId === id);
@@ -75,12 +75,10 @@ export function createSwitchChecks({ database, types, access }: SwitchChecksPart
       const known = await read(HAS_TERMINAL, [acquirerId, question.xTid]);
       if (known.length === 0) throw invalidValue('xTid', 'is not a terminal of the acquirer');
       const routes = await routesOf(acquirerId);
-      const processors = new Set(routes.map(({ processorId }) => processorId));
-      const reached = new Map<number, string>();
-      for (const id of processors) reached.set(id, bestOf(await reportedBy(database, acquirerId, id)));
+      const reported = await reportedBy(database, acquirerId);
       const takesMandates = ({ type }: TypedRoute) => types.get(type)?.mandateAuthorization !== undefined;
       const isRefused = (route: TypedRoute) => question.isMandate && !takesMandates(route);
-      const isReachable = ({ processorId }: RouteRecord) => SIGNED_ON.includes(reached.get(processorId)!);
+      const isReachable = ({ processorId }: RouteRecord) => SIGNED_ON.includes(bestOf(reported.get(processorId) ?? []));
       const fitting = chooseRoutes(
         routes.filter((route) => !isRefused(route)),
         question,
@@ -115,10 +113,19 @@ function reasonOf(route: RouteRecord, question: RouteQuestion, takesNoMandates: 
   return [...only, ...(takesNoMandates ? ['Its switch takes no mandates.'] : [])].join(' ');
 }
 
-/** A switch as each running process reports it. */
-async function reportedBy(database: Database, acquirerId: number, id: number): Promise<SwitchFigures[]> {
+/** The switches of an acquirer by the id of their processor, each as every running process reports it. */
+async function reportedBy(database: Database, acquirerId: number): Promise<ReadonlyMap<number, SwitchFigures[]>> {
   const reported = await mapConnectionLoss(readReportedFigures<ProcessFigures>(database));
-  return reported.flatMap(({ figures: { switches } }) => switches.filter(({ name }) => name === `${acquirerId} ${id}`));
+  const own = reported.flatMap(({ figures: { switches } }) =>
+    switches.filter(({ name }) => idIn(name, acquirerId) > 0),
+  );
+  return Map.groupBy(own, ({ name }) => idIn(name, acquirerId));
+}
+
+/** The processor in a name, `<acquirer> <processor>`; 0 if it is of another acquirer. */
+function idIn(name: string, acquirerId: number): number {
+  const [owner, id] = name.split(' ').map(Number);
+  return owner === acquirerId ? (id ?? 0) : 0;
 }
 
 /** From the best to the worst. */
